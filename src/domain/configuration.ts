@@ -1,0 +1,126 @@
+/** What a user sets up: sources, destinations, retry profiles, test endpoints, settings. */
+
+import type { DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "./ids.ts";
+import type { MessageType, SourceKind } from "./states.ts";
+
+export type AnswerMode = "explain" | "production";
+
+/** A fault that the ingest port shows to the clients of one source. */
+export type IngestFault = {
+  do: "answer" | "delay" | "cut";
+  /** `answer`: the status, 500 when left out. */
+  status?: number;
+  /** `answer`: seconds in a `Retry-After` header. */
+  retryAfter?: number;
+  /** `delay`: how long the request waits before it is taken in; may go with the other two. */
+  delayMs?: number;
+  /** Serves this many requests, then is over. */
+  times?: number;
+  /** Serves this share of the requests, 0 to 1, drawn from the seed. */
+  chance?: number;
+};
+
+export type Source = {
+  id: SourceId;
+  name: string;
+  kind: SourceKind;
+  writeKey: string;
+  mode: AnswerMode;
+  deduplicate: boolean;
+  correctClockSkew: boolean;
+  faults: IngestFault[];
+  createdAt: number;
+};
+
+export type Webhook = { id: WebhookId; url: string; headers: Record<string, string> };
+
+export type PayloadShape = "documented" | "full";
+
+export type Destination = {
+  id: DestinationId;
+  name: string;
+  enabled: boolean;
+  sourceIds: SourceId[];
+  webhooks: Webhook[];
+  sharedSecret: string | null;
+  retryProfile: string;
+  payload: PayloadShape;
+  createdAt: number;
+};
+
+export type RetryProfile = {
+  name: string;
+  /** Delays between the starts of rounds: computed, or listed. */
+  schedule: { kind: "exponential"; firstMs: number; factor: number; capMs: number } | { kind: "list"; delaysMs: number[] };
+  /** 0.1 moves each delay by up to ten per cent either way. */
+  jitter: number;
+  /** No attempt starts later than this after the first. */
+  windowMs: number;
+  /** The whole answer must be there within this time. */
+  timeoutMs: number;
+  retriedStatuses: { from: number; to: number }[];
+  retryTimeouts: boolean;
+  retryConnectionErrors: boolean;
+};
+
+/** A retry profile that a user made; the built-in ones have no id. */
+export type CustomRetryProfile = RetryProfile & { id: RetryProfileId };
+
+export type Settings = {
+  /** The product token of `User-Agent: <vendor>/1.0`. */
+  vendor: string;
+  /** Feeds retry jitter, random failures and shares of faults. */
+  seed: number;
+  /** Off: delays are exact. */
+  jitter: boolean;
+  /** Connections per webhook. */
+  laneConnections: number;
+  /** How requests with an unknown write key are answered. */
+  unknownKeys: AnswerMode;
+  /** Retention: the newest messages that are kept, and for how long (wall time). Null keeps all. */
+  maxMessages: number | null;
+  maxAgeMs: number | null;
+  /** SQLite's `synchronous`: NORMAL is safe against the death of the process, FULL against a power cut. */
+  synchronous: "NORMAL" | "FULL";
+};
+
+export const defaultSettings: Settings = {
+  vendor: "Hookyard",
+  seed: 1,
+  jitter: true,
+  laneConnections: 64,
+  unknownKeys: "explain",
+  maxMessages: 1_000_000,
+  maxAgeMs: null,
+  synchronous: "NORMAL",
+};
+
+export type StepMatch = { type?: MessageType; event?: string; userId?: string };
+
+/** One step of a test endpoint's program. */
+export type Step = {
+  /** How many requests it serves; without it, one. */
+  times?: number;
+  /** It serves, and counts, only requests whose message matches. */
+  match?: StepMatch;
+  /** It serves this share of the requests that reach it, 0 to 1; the others fall through to the next step. */
+  chance?: number;
+  do: "answer" | "hang" | "reset" | "close" | "truncate" | "drip" | "garbage" | "redirect";
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Clock time before the step does what it does. */
+  delayMs?: number;
+  /** `hang` and `drip`: clock time for which it lasts; a hang without it lasts until the other side goes. */
+  forMs?: number;
+};
+
+export type TestEndpoint = {
+  id: EndpointId;
+  name: string;
+  /** Its place on the endpoint ports, without the slash. */
+  path: string;
+  steps: Step[];
+  after: "repeat-last" | "start-over";
+  createdAt: number;
+};

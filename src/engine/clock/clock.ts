@@ -1,0 +1,36 @@
+/**
+ * The clock: the one time that the pipeline lives by. Everything that waits, waits here.
+ * It never goes backwards. Its time and mode outlive the process through `ClockStore`.
+ *
+ * Modes:
+ *   real    wall speed, from where the clock stands
+ *   faster  `speed` times wall speed
+ *   paused  stands still; what is due now still runs
+ *
+ * `advance` works in every mode: the clock stands still, jumps from due time to due time, and at each of
+ * them waits until what started there has ended.
+ */
+
+export type ClockMode = "real" | "faster" | "paused";
+
+export type ClockState = { now: number; mode: ClockMode; speed: number; nextDueAt: number | null };
+
+export type AdvanceTarget = { byMs: number } | { to: "next-due" } | { to: "idle" };
+
+/** A timer on the clock. Cancelling one that has fired does nothing. */
+export type ClockTimer = { cancel(): void };
+
+export type ScheduleOptions = {
+  /** Background timers (periodic syncs, flush timers) fire like any other, but do not keep an advance to `idle` going. */
+  background?: boolean;
+};
+
+/** What the stations see of the clock. */
+export type Clock = {
+  /** Clock time in epoch milliseconds, always whole. */
+  now(): number;
+  /** Real milliseconds for durations, from any origin. */
+  monotonic(): number;
+  /** Runs `run` once when the clock reaches `at`; at the next turn of the event loop when that has passed. */
+  schedule(at: number, run: () => void, options?: ScheduleOptions): ClockTimer;
+};

@@ -1,0 +1,181 @@
+/**
+ * The pipeline as its users see it: what the control API can ask of it and what it tells. `app.ts` puts one
+ * together; the handlers in `api/` are its only callers.
+ */
+
+import type { CustomRetryProfile, Destination, RetryProfile, Settings, Source, Step, TestEndpoint } from "../domain/configuration.ts";
+import type {
+  DeliveryId,
+  DestinationId,
+  EndpointId,
+  JobId,
+  MessageRowId,
+  ReceivedRequestId,
+  RetryProfileId,
+  SourceId,
+} from "../domain/ids.ts";
+import type { Problem } from "../domain/problem.ts";
+import type { MessageType } from "../domain/states.ts";
+import type { AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
+import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
+
+export type Pipeline = {
+  clock: ClockControl;
+  configuration: Configuration;
+  messages: Messages;
+  deliveries: Deliveries;
+  endpoints: Endpoints;
+  queries: QueryStore;
+  changes: ChangeFeed;
+  /** Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is not waited for. */
+  settle(timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }>;
+  rates(): { ingestedPerSecond: number; attemptsPerSecond: number };
+  reset(what: "messages" | "everything"): Promise<void>;
+};
+
+export type ClockControl = {
+  state(): ClockState;
+  set(mode: ClockMode, speed?: number): ClockState | Problem;
+  advance(target: AdvanceTarget): Promise<{ state: ClockState; ran: { attempts: number } } | Problem>;
+};
+
+export type SourceDraft = Pick<Source, "name"> & Partial<Omit<Source, "id" | "name" | "createdAt">>;
+export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
+  Pick<NewDestination, "webhooks"> &
+  Partial<Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">>;
+
+export type Configuration = {
+  sources(): Source[];
+  source(id: SourceId): Source | undefined;
+  sourceByWriteKey(writeKey: string): Source | undefined;
+  createSource(draft: SourceDraft): Source | Problem;
+  updateSource(id: SourceId, changes: Partial<SourceDraft>): Source | Problem;
+  deleteSource(id: SourceId): Problem | null;
+
+  destinations(): Destination[];
+  destination(id: DestinationId): Destination | undefined;
+  createDestination(draft: DestinationDraft): Destination | Problem;
+  updateDestination(id: DestinationId, changes: Partial<DestinationDraft>): Destination | Problem;
+  deleteDestination(id: DestinationId): Problem | null;
+
+  /** The built-in ones first, then the custom ones. */
+  retryProfiles(): (RetryProfile & { id: RetryProfileId | null })[];
+  retryProfile(name: string): RetryProfile | undefined;
+  createRetryProfile(draft: RetryProfile): CustomRetryProfile | Problem;
+  updateRetryProfile(id: RetryProfileId, changes: Partial<RetryProfile>): CustomRetryProfile | Problem;
+  deleteRetryProfile(id: RetryProfileId): Problem | null;
+
+  settings(): Settings;
+  updateSettings(changes: Partial<Settings>): Settings | Problem;
+};
+
+export type Messages = {
+  unknownKeys(): UnknownKey[];
+  /** Makes a source of the key and takes in what was kept. */
+  adopt(writeKey: string, name: string): Promise<Source | Problem>;
+  forgetUnknownKey(writeKey: string): Problem | null;
+  /** The same message as a new one; answers the new one's id. */
+  replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem>;
+  pin(id: MessageRowId, pinned: boolean): Problem | null;
+};
+
+export type RetryJob = {
+  id: JobId;
+  state: "running" | "done" | "cancelled";
+  total: number;
+  done: number;
+  /** Taken up by then; the others had moved on meanwhile. */
+  retried: number;
+};
+
+export type Deliveries = {
+  retry(id: DeliveryId): DeliverySummary | Problem;
+  cancel(id: DeliveryId): DeliverySummary | Problem;
+  /** How many deliveries `retryAll` would take up. */
+  countRetryable(filter: DeliveryFilter): number;
+  retryAll(filter: DeliveryFilter): RetryJob;
+  retryJobs(): RetryJob[];
+  retryJob(id: JobId): RetryJob | undefined;
+  cancelRetryJob(id: JobId): RetryJob | Problem;
+};
+
+// ── test endpoints ───────────────────────────────────────────────────────────────────────────────────────────
+
+export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> & Partial<Pick<TestEndpoint, "path" | "after">>;
+
+/** Where a program stands. */
+export type ProgramPosition = {
+  /** The step that serves the next request which matches it, counted from 0; null when the program has no step left. */
+  step: number | null;
+  /** How many requests that step has served. */
+  served: number;
+  /** Requests received since the last rewind. */
+  received: number;
+};
+
+export type EndpointView = TestEndpoint & { url: string; tlsUrl: string; position: ProgramPosition };
+
+export type ReceivedRequest = {
+  id: ReceivedRequestId;
+  endpointId: EndpointId;
+  /** Clock time. */
+  receivedAt: number;
+  tls: boolean;
+  method: string;
+  path: string;
+  headers: [string, string][];
+  body: Uint8Array;
+  bodyLength: number;
+  /** The index of the step that served it, null when none did. */
+  step: number | null;
+  did: Step["do"] | "default";
+  status: number | null;
+  message: { type: MessageType | null; messageId: string | null; event: string | null; userId: string | null };
+  signature: { value: string; verifies: { destinationId: DestinationId; name: string; valid: boolean }[] } | null;
+};
+
+export type EndpointPreset = { name: string; title: string; steps: Step[]; after: TestEndpoint["after"]; host?: string };
+
+export type Endpoints = {
+  list(): EndpointView[];
+  get(id: EndpointId): EndpointView | undefined;
+  create(draft: EndpointDraft): EndpointView | Problem;
+  update(id: EndpointId, changes: Partial<EndpointDraft>): EndpointView | Problem;
+  delete(id: EndpointId): Problem | null;
+  /** Back to the first step. */
+  rewind(id: EndpointId): EndpointView | Problem;
+  /** Newest first; `dropped` counts what was recorded and made room for newer ones. */
+  received(id: EndpointId, limit: number, before: ReceivedRequestId | null): { items: ReceivedRequest[]; nextCursor: ReceivedRequestId | null; total: number; dropped: number } | Problem;
+  clearReceived(id: EndpointId): Problem | null;
+  presets(): EndpointPreset[];
+};
+
+// ── what changed ─────────────────────────────────────────────────────────────────────────────────────────────
+
+export type Area = "messages" | "deliveries" | "sources" | "destinations" | "endpoints" | "received" | "retry-profiles" | "settings" | "unknown-keys" | "clock" | "jobs";
+
+/** One line of the feed. Changes of one area that come close together are one line. */
+export type Change = {
+  sequence: number;
+  area: Area;
+  /** Ids of what was made or changed, as the API spells them; the newest hundred when there were more. */
+  ids: string[];
+  /** How many there were. */
+  count: number;
+  /** For `messages`: how many of them are new. */
+  added: number;
+};
+
+export type ChangeFeed = {
+  /** The sequence number of the newest change. */
+  sequence(): number;
+  /** The changes after a sequence number, or null when they are no longer known and everything must be read anew. */
+  since(sequence: number): Change[] | null;
+  subscribe(listener: (changes: Change[]) => void): () => void;
+};
+
+/** How the stations tell the feed. */
+export type Changes = {
+  note(area: Area, id: string | null, added?: boolean): void;
+};
+

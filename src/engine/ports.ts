@@ -1,0 +1,306 @@
+/**
+ * What the pipeline needs of a store, by the role that needs it. `store/` implements these on SQLite.
+ * All calls are synchronous, and each one that writes is one transaction: when it has returned, it is committed.
+ * Times are epoch milliseconds of the clock unless a name says wall.
+ */
+
+import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
+import type {
+  AttemptId,
+  DeliveryId,
+  DestinationId,
+  EndpointId,
+  MessageRowId,
+  RequestId,
+  RetryProfileId,
+  SourceId,
+  WebhookId,
+} from "../domain/ids.ts";
+import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
+import type { ClockMode } from "./clock/clock.ts";
+
+// ── configuration ────────────────────────────────────────────────────────────────────────────────────────────
+
+export type ConfigurationStore = {
+  sources(): Source[];
+  insertSource(source: Omit<Source, "id">): Source;
+  updateSource(source: Source): void;
+  deleteSource(id: SourceId): void;
+
+  destinations(): Destination[];
+  /** Webhooks without an id get one. */
+  insertDestination(destination: NewDestination): Destination;
+  updateDestination(destination: NewDestination & { id: DestinationId }): Destination;
+  deleteDestination(id: DestinationId): void;
+
+  endpoints(): TestEndpoint[];
+  insertEndpoint(endpoint: Omit<TestEndpoint, "id">): TestEndpoint;
+  updateEndpoint(endpoint: TestEndpoint): void;
+  deleteEndpoint(id: EndpointId): void;
+
+  retryProfiles(): CustomRetryProfile[];
+  insertRetryProfile(profile: Omit<CustomRetryProfile, "id">): CustomRetryProfile;
+  updateRetryProfile(profile: CustomRetryProfile): void;
+  deleteRetryProfile(id: RetryProfileId): void;
+
+  settings(): Settings;
+  saveSettings(settings: Settings): void;
+};
+
+export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
+  webhooks: { id?: WebhookId; url: string; headers: Record<string, string> }[];
+};
+
+// ── clock ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type StoredClock = { now: number; wallAt: number; mode: ClockMode; speed: number };
+
+export type ClockStore = {
+  loadClock(): StoredClock | null;
+  saveClock(clock: StoredClock): void;
+};
+
+// ── ingest ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** One request at the ingest port, as it came, with what was found in it. */
+export type IncomingRequest = {
+  sourceId: SourceId;
+  receivedAt: number;
+  wallAt: number;
+  method: string;
+  path: string;
+  headers: [string, string][];
+  /** After decompression; the messages below are spans of it. */
+  body: Uint8Array;
+  messages: IncomingMessage[];
+};
+
+export type IncomingMessage = {
+  /** Where its bytes lie in the request's body. */
+  offset: number;
+  size: number;
+  messageId: string;
+  type: MessageType | null;
+  userId: string | null;
+  anonymousId: string | null;
+  /** The event of a track, the name of a page or screen, the group of a group. */
+  event: string | null;
+  timestamp: number;
+  warnings: string[];
+  /** Set: the message is kept as rejected. */
+  rejection: { reason: string; detail: string } | null;
+  deduplicate: boolean;
+  replayOf: MessageRowId | null;
+  /** Asked once it is known that the message is neither rejected nor a duplicate. */
+  route: () => RoutedMessage;
+};
+
+export type RoutedMessage = { decisions: Decision[]; payloads: Partial<Record<PayloadShape, Uint8Array>> };
+
+export type Decision = {
+  destinationId: DestinationId;
+  routed: boolean;
+  /** `routed`, `disabled`, `integrations_all_false`, `integrations_false` … */
+  reason: string;
+  detail: string;
+  warnings: string[];
+  payload: PayloadShape;
+};
+
+export type CommittedMessage = { id: MessageRowId; messageId: string; state: MessageState; duplicateOf: MessageRowId | null };
+
+export type UnknownKeyRequest = {
+  id: number;
+  writeKey: string;
+  receivedAt: number;
+  wallAt: number;
+  method: string;
+  path: string;
+  headers: [string, string][];
+  body: Uint8Array;
+};
+
+export type UnknownKey = { writeKey: string; requests: number; firstAt: number; lastAt: number; lastPath: string };
+
+export type IngestStore = {
+  /** All requests in one transaction; answers one list per request. */
+  commit(requests: IncomingRequest[]): CommittedMessage[][];
+
+  keepUnknownKeyRequest(request: Omit<UnknownKeyRequest, "id">): void;
+  unknownKeys(): UnknownKey[];
+  unknownKeyRequests(writeKey: string): UnknownKeyRequest[];
+  forgetUnknownKey(writeKey: string): void;
+};
+
+// ── delivery ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A delivery taken up for its next round; it is `sending` from now on. */
+export type ClaimedDelivery = {
+  id: DeliveryId;
+  messageRow: MessageRowId;
+  destinationId: DestinationId;
+  /** 1 for the first. */
+  round: number;
+  /** The first round of the current retry window. */
+  windowRound: number;
+  /** Start of the first attempt in the window, null before it. */
+  firstAttemptAt: number | null;
+  /** Webhooks that failed for good in this window. */
+  finished: WebhookId[];
+  payload: Uint8Array;
+};
+
+export type AttemptRecord = {
+  deliveryId: DeliveryId;
+  round: number;
+  webhookId: WebhookId;
+  webhookUrl: string;
+  startedAt: number;
+  durationMs: number;
+  /** Milliseconds since the start, for each phase that was reached. */
+  phases: Partial<Record<Phase, number>>;
+  /** The times above are clock time, because a test endpoint held the attempt. */
+  simulated: boolean;
+  outcome: Outcome;
+  retryable: boolean;
+  error: { code: string; message: string } | null;
+  method: string;
+  /** Request line and headers exactly as sent; empty when nothing was sent. The body is the delivery's payload. */
+  requestHead: string;
+  response: RecordedResponse | null;
+};
+
+export const phases = ["dns", "connect", "tls", "sent", "firstByte", "done"] as const;
+export type Phase = (typeof phases)[number];
+
+export type RecordedResponse = {
+  status: number;
+  /** Status line and headers exactly as they came. */
+  head: string;
+  /** The first 64 KB. */
+  body: Uint8Array;
+  bodyLength: number;
+};
+
+export type Transition = {
+  deliveryId: DeliveryId;
+  at: number;
+  state: DeliveryState;
+  reason: string;
+  nextAttemptAt: number | null;
+};
+
+export type DeliveryStore = {
+  /** Takes up to `limit` deliveries of one destination that are queued, or waiting and due at `now`; oldest due first. */
+  claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[];
+  /** Attempts and changes of state, in order. */
+  record(attempts: AttemptRecord[], transitions: Transition[]): void;
+  /** The earliest time at which a waiting delivery of these destinations is due, or null. */
+  nextDueAt(destinationIds: readonly DestinationId[]): number | null;
+  /** How many deliveries a claim at `now` would find, up to `limit`. */
+  countRunnable(destinationId: DestinationId, now: number, limit: number): number;
+  /** After a crash: what was being sent is queued again. Answers how many. */
+  requeueInterrupted(now: number): number;
+  /** Overdue deliveries, spread over the time after `now` in the order in which they were due. Answers how many. */
+  spreadOverdue(now: number, gapMs: number, atMostMs: number): number;
+  /** Waiting deliveries of a destination that is held, whose window is over. */
+  heldPastWindow(destinationId: DestinationId, now: number, windowMs: number): DeliveryId[];
+  /** The earliest end of a window among the waiting deliveries of a held destination. */
+  nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null;
+  delivery(id: DeliveryId): DeliverySummary | null;
+  countByState(): Record<DeliveryState, number>;
+};
+
+// ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type MessageFilter = {
+  sourceId?: SourceId;
+  type?: MessageType;
+  state?: MessageState;
+  userId?: string;
+  event?: string;
+  reason?: string;
+  /** Free text, in the bytes of the message as it came. */
+  search?: string;
+};
+
+export type Page<Item, Cursor> = { items: Item[]; nextCursor: Cursor | null; total: number; totalCapped: boolean };
+
+export type MessageSummary = {
+  id: MessageRowId;
+  messageId: string;
+  sourceId: SourceId;
+  type: MessageType | null;
+  userId: string | null;
+  anonymousId: string | null;
+  event: string | null;
+  receivedAt: number;
+  timestamp: number;
+  state: MessageState;
+  reason: string | null;
+  attempts: number;
+  lastStatus: number | null;
+  pinned: boolean;
+  replayOf: MessageRowId | null;
+};
+
+export type MessageDetails = MessageSummary & {
+  requestId: RequestId;
+  detail: string | null;
+  duplicateOf: MessageRowId | null;
+  warnings: string[];
+  raw: Uint8Array;
+  request: { method: string; path: string; headers: [string, string][]; size: number; messages: number };
+  decisions: Decision[];
+  deliveries: DeliveryDetails[];
+};
+
+export type DeliverySummary = {
+  id: DeliveryId;
+  messageRow: MessageRowId;
+  destinationId: DestinationId;
+  state: DeliveryState;
+  reason: string | null;
+  createdAt: number;
+  firstAttemptAt: number | null;
+  nextAttemptAt: number | null;
+  rounds: number;
+};
+
+export type DeliveryDetails = DeliverySummary & {
+  payload: Uint8Array;
+  transitions: Transition[];
+  attempts: (AttemptRecord & { id: AttemptId })[];
+};
+
+export type DeliveryFilter = { state?: DeliveryState; destinationId?: DestinationId };
+
+export type Stats = {
+  messages: { total: number; byState: Record<MessageState, number>; byType: Record<string, number> };
+  deliveries: { total: number; byState: Record<DeliveryState, number> };
+};
+
+export type QueryStore = {
+  /** Newest first. Asynchronous because a rare search walks far back, in slices that leave the event loop free. */
+  messages(filter: MessageFilter, limit: number, before: MessageRowId | null): Promise<Page<MessageSummary, MessageRowId>>;
+  message(id: MessageRowId): MessageDetails | null;
+  /** Newest first. */
+  deliveries(filter: DeliveryFilter, limit: number, before: DeliveryId | null): Page<DeliverySummary, DeliveryId>;
+  stats(): Stats;
+  /** The message with the request that brought it, for replay. */
+  messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number }; batched: boolean } | null;
+  pin(id: MessageRowId, pinned: boolean): boolean;
+};
+
+// ── upkeep ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type UpkeepStore = {
+  /** Removes up to `limit` settled messages beyond the limits; answers how many. Pinned messages stay. */
+  removeOld(limits: { maxMessages: number | null; olderThanWall: number | null }, limit: number): number;
+  /** Removes all messages with all that came of them, and kept unknown requests; ids start again. */
+  clearMessages(): void;
+  /** Removes the configuration too, except settings. */
+  clearEverything(): void;
+};
+
+export type Store = ConfigurationStore & ClockStore & IngestStore & DeliveryStore & QueryStore & UpkeepStore & { close(): void };

@@ -1,0 +1,27 @@
+/**
+ * Real time, for what lives outside the pipeline's clock: deadlines of real sockets, durations, log times, pacing.
+ * Together with the clock itself, the only place that touches the platform's timers.
+ */
+
+export type WallTimer = { cancel(): void };
+
+export function wallNow(): number {
+  return Date.now();
+}
+
+export function monotonic(): number {
+  return performance.now();
+}
+
+/** Keeps the process alive until it has fired or is cancelled. */
+export function startTimer(ms: number, run: () => void): WallTimer {
+  const timer = setTimeout(run, ms);
+  return { cancel: () => clearTimeout(timer) };
+}
+
+/** For upkeep: never keeps the process alive. */
+export function startIdleTimer(ms: number, run: () => void): WallTimer {
+  const timer = setTimeout(run, ms);
+  timer.unref();
+  return { cancel: () => clearTimeout(timer) };
+}

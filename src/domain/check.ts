@@ -1,0 +1,225 @@
+/**
+ * Checks one message and reads out of it what the pipeline lives by. Ingest calls it for each message of each
+ * request; a message that is not right costs nobody but itself. It never changes the message or the frame.
+ */
+
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { type MessageType, messageTypes } from "./states.ts";
+import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
+
+/** What the request around a message gives to it. */
+export type RequestFrame = {
+  context: JsonObject | null;
+  integrations: JsonObject | null;
+  sentAt: Json | undefined;
+  /** From the User-Agent, for messages whose library is named neither in the message nor in the batch. */
+  library: JsonObject | null;
+  ip: string | null;
+  now: number;
+  correctClockSkew: boolean;
+};
+
+export type CheckedMessage = {
+  type: MessageType;
+  messageId: string | null;
+  userId: string | null;
+  anonymousId: string | null;
+  /** The event of a track, the name of a page or screen, the group of a group. */
+  event: string | null;
+  timestamp: number;
+  /** The time that the client gave, before any correction; null when it gave none that can be read. */
+  originalTimestamp: string | null;
+  sentAt: string | null;
+  /** The message as it came. */
+  members: JsonObject;
+  context: JsonObject;
+  integrations: JsonObject;
+  warnings: string[];
+};
+
+export type Rejection = { reason: string; detail: string };
+
+export type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & { type: MessageType | null };
+
+export type CheckResult =
+  | { ok: true; message: CheckedMessage }
+  | { ok: false; rejection: Rejection; /** What could still be read, for the list. */ seen: SeenMembers };
+
+export const maxMessageBytes = 32_768;
+
+const knownTypes: ReadonlySet<string> = new Set(messageTypes);
+const textMembers = ["messageId", "userId", "anonymousId", "event", "name", "category", "groupId", "previousId"];
+const objectMembers = ["traits", "properties", "context", "integrations"];
+
+export function checkMessage(item: Json, size: number, frame: RequestFrame, typeFromPath: MessageType | null): CheckResult {
+  if (!isObject(item)) {
+    const seen = { type: typeFromPath, messageId: null, userId: null, anonymousId: null, event: null };
+    return { ok: false, rejection: notAnObject(item), seen };
+  }
+  const type = typeFromPath ?? typeOf(item);
+  const rejection = reject(item, size, type, typeFromPath);
+  if (rejection !== null || type === null) {
+    return { ok: false, rejection: rejection ?? unknownType(item["type"]), seen: seenOf(item, type) };
+  }
+
+  const warnings: string[] = [];
+  if (typeFromPath !== null) {
+    const own = item["type"];
+    if (own !== undefined && own !== null && own !== typeFromPath) {
+      warnings.push(`The message says its type is ${quoted(own)}, but it came to /v1/${typeFromPath}: it counts as ${typeFromPath}.`);
+    }
+  }
+  const context = mergeContext(item["context"], frame);
+  const sentAt = readTime("sentAt", item["sentAt"] ?? frame.sentAt, warnings);
+  const given = readTime("timestamp", item["timestamp"], warnings);
+  let timestamp = given ?? frame.now;
+  if (frame.correctClockSkew && given !== null && sentAt !== null) timestamp = frame.now - (sentAt - given);
+  return {
+    ok: true,
+    message: {
+      type,
+      messageId: text(item["messageId"]),
+      userId: text(item["userId"]),
+      anonymousId: text(item["anonymousId"]),
+      event: text(eventOf(item, type)),
+      timestamp,
+      originalTimestamp: given === null ? null : formatTimestamp(given),
+      sentAt: sentAt === null ? null : formatTimestamp(sentAt),
+      members: item,
+      context,
+      integrations: mergeIntegrations(item["integrations"], context["integrations"], frame.integrations, warnings),
+      warnings,
+    },
+  };
+}
+
+// The checks, in the order in which a person would want to hear of them.
+
+function reject(item: JsonObject, size: number, type: MessageType | null, typeFromPath: MessageType | null): Rejection | null {
+  if (size > maxMessageBytes) {
+    const detail = `The message has ${size} bytes, more than the ${maxMessageBytes} allowed. Send less in it, or split it into several.`;
+    return { reason: "message_too_large", detail };
+  }
+  const ownType = item["type"];
+  if (ownType !== undefined && ownType !== null && typeof ownType !== "string") return wrongKind("type", "a string", ownType);
+  if (type === null) return typeFromPath === null && (ownType ?? "") === "" ? missingType : unknownType(ownType);
+  for (const name of textMembers) {
+    const value = item[name];
+    if (value !== undefined && value !== null && typeof value !== "string") return wrongKind(name, "a string", value);
+  }
+  for (const name of objectMembers) {
+    const value = item[name];
+    if (value !== undefined && value !== null && !isObject(value)) return wrongKind(name, "an object", value);
+  }
+  if (text(item["userId"]) === null) {
+    if (type === "alias") return missing("missing_user_id", "An alias needs `userId`, the new identity of the user.");
+    if (type === "delete") return missing("missing_user_id", "A delete needs `userId`, the user who is to be deleted.");
+    if (text(item["anonymousId"]) === null) {
+      const article = type === "identify" ? "An" : "A";
+      return missing("missing_user_id", `${article} ${type} needs \`userId\` or \`anonymousId\`. Send one of them as a string that is not empty.`);
+    }
+  }
+  if (type === "track" && text(item["event"]) === null) {
+    return missing("missing_event", "A track needs `event`, the name of what the user did.");
+  }
+  if (type === "group" && text(item["groupId"]) === null) {
+    return missing("missing_group_id", "A group needs `groupId`, the group that the user belongs to.");
+  }
+  if (type === "alias" && text(item["previousId"]) === null) {
+    return missing("missing_previous_id", "An alias needs `previousId`, the identity that the user had so far.");
+  }
+  return null;
+}
+
+function missing(reason: string, detail: string): Rejection {
+  return { reason, detail };
+}
+
+const missingType = missing("missing_type", `A message in a batch needs \`type\`: one of ${messageTypes.join(", ")}.`);
+
+function unknownType(value: Json | undefined): Rejection {
+  const lower = typeof value === "string" ? value.trim().toLowerCase() : "";
+  const advice = knownTypes.has(lower) ? `Types are lower case: write "${lower}".` : `Write one of ${messageTypes.join(", ")}.`;
+  return { reason: "unknown_type", detail: `${quoted(value)} is not a type of message. ${advice}` };
+}
+
+function wrongKind(name: string, wanted: string, value: Json): Rejection {
+  return { reason: "invalid_type", detail: `\`${name}\` must be ${wanted}, but it is ${kindOf(value)}. Send ${wanted}, or leave it out.` };
+}
+
+function notAnObject(item: Json): Rejection {
+  return { reason: "not_an_object", detail: `A message must be a JSON object, but this one is ${kindOf(item)}.` };
+}
+
+// What the message says, with what its request adds.
+
+function typeOf(item: JsonObject): MessageType | null {
+  const type = item["type"];
+  return typeof type === "string" && knownTypes.has(type) ? (type as MessageType) : null;
+}
+
+function eventOf(item: JsonObject, type: MessageType | null): Json | undefined {
+  if (type === "track") return item["event"];
+  if (type === "page" || type === "screen") return item["name"];
+  if (type === "group") return item["groupId"];
+  return undefined;
+}
+
+function seenOf(item: JsonObject, type: MessageType | null): SeenMembers {
+  return {
+    type,
+    messageId: text(item["messageId"]),
+    userId: text(item["userId"]),
+    anonymousId: text(item["anonymousId"]),
+    event: text(eventOf(item, type)),
+  };
+}
+
+/** An empty string counts as missing. */
+function text(value: Json | undefined): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function mergeContext(value: Json | undefined, frame: RequestFrame): JsonObject {
+  const own = isObject(value) ? value : null;
+  const library = own?.["library"] ?? frame.context?.["library"] ?? frame.library;
+  const ip = own?.["ip"] ?? frame.context?.["ip"] ?? frame.ip;
+  // Spreading copies a member `__proto__` as a member.
+  const context: JsonObject = frame.context === null ? { ...own } : { ...frame.context, ...own };
+  if (ip !== null && ip !== context["ip"]) context["ip"] = ip;
+  if (library !== null && library !== context["library"]) context["library"] = library;
+  return context;
+}
+
+function mergeIntegrations(value: Json | undefined, fromContext: Json | undefined, batch: JsonObject | null, warnings: string[]): JsonObject {
+  const own = isObject(value) ? value : null;
+  const inContext = isObject(fromContext) ? fromContext : null;
+  if (inContext === null && fromContext !== undefined && fromContext !== null) {
+    warnings.push(`\`context.integrations\` changes nothing, because it is ${kindOf(fromContext)} and not an object.`);
+  }
+  if (own !== null && inContext === null && batch === null) return own;
+  return { ...batch, ...inContext, ...own };
+}
+
+function readTime(name: "timestamp" | "sentAt", value: Json | undefined, warnings: string[]): number | null {
+  if (value === undefined || value === null) return null;
+  const time = parseTimestamp(value);
+  if (time === null) {
+    const consequence = name === "timestamp" ? "the message takes the time at which it came in" : "it is ignored";
+    warnings.push(`\`${name}\` is ${quoted(value)}, which is not a time that can be read: ${consequence}.`);
+  }
+  return time;
+}
+
+function kindOf(value: Json): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  return typeof value === "string" ? (value === "" ? "an empty string" : "a string") : `a ${typeof value}`;
+}
+
+function quoted(value: Json | undefined): string {
+  if (value !== null && typeof value === "object") return kindOf(value);
+  const spelling = JSON.stringify(value ?? null);
+  return spelling.length > 60 ? `${spelling.slice(0, 60)}…` : spelling;
+}

@@ -1,0 +1,54 @@
+/** What SHA-1 and SHA-256 have in common: blocks of 64 bytes, a state of 32-bit words, the same padding. */
+
+export type Hash = {
+  readonly initial: readonly number[];
+  /** Takes the 64 bytes at `offset` into the state. */
+  compress(state: Int32Array, bytes: Uint8Array, offset: number): void;
+};
+
+export const blockSize = 64;
+
+const tail = new Uint8Array(2 * blockSize);
+
+/** Takes all of `bytes` into the state and ends it; `before` is how many bytes the state had taken, whole blocks. */
+export function finishHash(hash: Hash, state: Int32Array, bytes: Uint8Array, before: number): void {
+  const whole = bytes.length - (bytes.length % blockSize);
+  for (let offset = 0; offset < whole; offset += blockSize) hash.compress(state, bytes, offset);
+
+  const rest = bytes.length - whole;
+  for (let at = 0; at < rest; at++) tail[at] = bytes[whole + at] as number;
+  tail[rest] = 0x80;
+  const padded = rest + 9 <= blockSize ? blockSize : 2 * blockSize;
+  tail.fill(0, rest + 1, padded);
+  const bits = (before + bytes.length) * 8;
+  writeWord(tail, padded - 8, Math.floor(bits / 2 ** 32));
+  writeWord(tail, padded - 4, bits | 0);
+  for (let offset = 0; offset < padded; offset += blockSize) hash.compress(state, tail, offset);
+}
+
+export function digest(hash: Hash, bytes: Uint8Array): Uint8Array {
+  const state = Int32Array.from(hash.initial);
+  finishHash(hash, state, bytes, 0);
+  return stateBytes(state);
+}
+
+export function stateBytes(state: Int32Array): Uint8Array {
+  const bytes = new Uint8Array(state.length * 4);
+  for (let index = 0; index < state.length; index++) writeWord(bytes, index * 4, state[index] as number);
+  return bytes;
+}
+
+export function writeWord(bytes: Uint8Array, at: number, word: number): void {
+  bytes[at] = word >>> 24;
+  bytes[at + 1] = word >>> 16;
+  bytes[at + 2] = word >>> 8;
+  bytes[at + 3] = word;
+}
+
+const byteHex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+export function hex(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at++) text += byteHex[bytes[at] as number];
+  return text;
+}

@@ -1,0 +1,62 @@
+/**
+ * The body that webhooks get. It is made once, when the delivery is queued, from values that JSON.parse made, so that
+ * a receiver which parses and re-stringifies it has the same bytes again.
+ */
+
+import type { CheckedMessage } from "./check.ts";
+import type { PayloadShape } from "./configuration.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { formatTimestamp } from "./timestamp.ts";
+
+export function makePayload(message: CheckedMessage & { messageId: string }, shape: PayloadShape, receivedAt: number): string {
+  const { type, members } = message;
+  const timestamp = formatTimestamp(message.timestamp);
+  if (type === "delete") return JSON.stringify({ type, userId: message.userId, timestamp });
+
+  const payload: JsonObject = { version: 1, type, messageId: message.messageId, timestamp };
+  if (message.userId !== null && type !== "alias") payload["userId"] = message.userId;
+  if (message.anonymousId !== null) payload["anonymousId"] = message.anonymousId;
+  switch (type) {
+    case "identify":
+      payload["traits"] = objectOr(members["traits"]);
+      break;
+    case "track":
+      payload["event"] = message.event;
+      payload["properties"] = objectOr(members["properties"]);
+      break;
+    case "page":
+      addGiven(payload, "name", members["name"]);
+      addGiven(payload, "category", members["category"]);
+      payload["properties"] = objectOr(members["properties"]);
+      break;
+    case "screen":
+      addGiven(payload, "name", members["name"]);
+      payload["properties"] = objectOr(members["properties"]);
+      break;
+    case "group":
+      payload["groupId"] = message.event;
+      payload["traits"] = objectOr(members["traits"]);
+      break;
+    case "alias":
+      addGiven(payload, "Previous ID", members["previousId"]);
+      payload["User ID"] = message.userId;
+      break;
+  }
+  payload["context"] = message.context;
+  if (shape === "full") {
+    payload["receivedAt"] = formatTimestamp(receivedAt);
+    payload["sentAt"] = message.sentAt;
+    payload["originalTimestamp"] = message.originalTimestamp;
+    payload["integrations"] = message.integrations;
+    addGiven(payload, "channel", members["channel"]);
+  }
+  return JSON.stringify(payload);
+}
+
+function objectOr(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function addGiven(payload: JsonObject, name: string, value: Json | undefined): void {
+  if (value !== undefined && value !== null) payload[name] = value;
+}

@@ -1,0 +1,136 @@
+import type { RetryProfile } from "./configuration.ts";
+import { drawUnit } from "./random.ts";
+import type { Outcome } from "./states.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const documented: RetryProfile = {
+  name: "documented",
+  schedule: { kind: "exponential", firstMs: 10 * second, factor: 2, capMs: 30 * minute },
+  jitter: 0.1,
+  windowMs: 4 * hour,
+  timeoutMs: 5 * second,
+  retriedStatuses: [{ from: 500, to: 599 }],
+  retryTimeouts: true,
+  retryConnectionErrors: true,
+};
+
+const only = (status: number): { from: number; to: number } => ({ from: status, to: status });
+
+/** The hosted service does not publish its intervals: only what it retries differs from `documented`. */
+const hosted: RetryProfile = {
+  ...documented,
+  name: "hosted",
+  retriedStatuses: [only(408), only(410), only(429), only(460), only(500), { from: 502, to: 504 }, { from: 506, to: 599 }],
+};
+
+/** Everything that is not 2xx is retried. The list ends it after 27.6 hours; the window leaves room for late rounds. */
+const svix: RetryProfile = {
+  name: "svix",
+  schedule: { kind: "list", delaysMs: [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] },
+  jitter: 0,
+  windowMs: 36 * hour,
+  timeoutMs: 15 * second,
+  retriedStatuses: [{ from: 100, to: 199 }, { from: 300, to: 999 }],
+  retryTimeouts: true,
+  retryConnectionErrors: true,
+};
+
+/** The list ends it after 34 minutes and 40 seconds. */
+const convoy: RetryProfile = {
+  ...svix,
+  name: "convoy",
+  schedule: {
+    kind: "list",
+    delaysMs: [10 * second, 30 * second, minute, 3 * minute, 5 * minute, 10 * minute, 15 * minute],
+  },
+  windowMs: 2 * hour,
+};
+
+/** The schedule its specification recommends; 410 is an answer for good. */
+const standardWebhooks: RetryProfile = {
+  ...svix,
+  name: "standard-webhooks",
+  schedule: {
+    kind: "list",
+    delaysMs: [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour],
+  },
+  jitter: 0.1,
+  windowMs: 96 * hour,
+  retriedStatuses: [{ from: 100, to: 199 }, { from: 300, to: 409 }, { from: 411, to: 999 }],
+};
+
+export const builtInProfiles: RetryProfile[] = [documented, hosted, svix, convoy, standardWebhooks];
+
+export function isRetryable(profile: RetryProfile, outcome: Outcome, status: number | null): boolean {
+  switch (outcome) {
+    case "success":
+    case "tls_error":
+      return false;
+    case "timeout":
+      return profile.retryTimeouts;
+    case "connection_error":
+      return profile.retryConnectionErrors;
+    case "http_error":
+      return status !== null && profile.retriedStatuses.some(({ from, to }) => status >= from && status <= to);
+  }
+}
+
+export type RoundOptions = {
+  profile: RetryProfile;
+  /** The round that just failed, counted from 1 within the window. */
+  round: number;
+  roundStartedAt: number;
+  firstAttemptAt: number;
+  seed: number;
+  /** The delivery's sequence number. */
+  sequence: number;
+  jitter: boolean;
+};
+
+/**
+ * When the next round is due, counted from the start of the one that failed; null when the delivery has expired, its
+ * list used up or the time beyond the window. It is the whole second of the clock next to the computed time: after the
+ * start of the round, not beyond the window, and within the bounds of the jitter where they hold a whole second.
+ */
+export function nextRoundAt(options: RoundOptions): number | null {
+  const { profile, round, roundStartedAt } = options;
+  const delay = plainDelay(profile, round);
+  if (delay === null) return null;
+  const spread = options.jitter ? delay * profile.jitter : 0;
+  const moved = spread === 0 ? delay : delay + spread * (2 * drawUnit(options.seed, options.sequence, round) - 1);
+  const windowEnd = options.firstAttemptAt + profile.windowMs;
+  if (roundStartedAt + moved > windowEnd) return null;
+
+  const lowest = Math.max(Math.ceil((roundStartedAt + delay - spread) / second), Math.floor(roundStartedAt / second) + 1);
+  const highest = Math.floor((roundStartedAt + delay + spread) / second);
+  let at = Math.round((roundStartedAt + moved) / second);
+  if (lowest <= highest) at = Math.min(Math.max(at, lowest), highest);
+  at = Math.max(at, Math.floor(roundStartedAt / second) + 1);
+  at = Math.min(at, Math.floor(windowEnd / second));
+  return at * second > roundStartedAt ? at * second : null;
+}
+
+/** A profile of tiny delays could plan thousands; a timeline shows no more than this. */
+const mostPlanned = 1000;
+
+/** The times of all rounds to come after the one that failed, as if each started on time and failed too. */
+export function plannedRounds(options: RoundOptions): number[] {
+  const times: number[] = [];
+  let { round, roundStartedAt } = options;
+  while (times.length < mostPlanned) {
+    const next = nextRoundAt({ ...options, round, roundStartedAt });
+    if (next === null) break;
+    times.push(next);
+    roundStartedAt = next;
+    round++;
+  }
+  return times;
+}
+
+function plainDelay({ schedule }: RetryProfile, round: number): number | null {
+  if (schedule.kind === "list") return schedule.delaysMs[round - 1] ?? null;
+  return Math.min(schedule.capMs, schedule.firstMs * schedule.factor ** (round - 1));
+}

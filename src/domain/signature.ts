@@ -1,0 +1,16 @@
+/** `X-Signature`: lower-case hex HMAC-SHA1 of the body's bytes, keyed with the shared secret in UTF-8. */
+
+import { hex } from "./hash.ts";
+import { hmac, type HmacKey, hmacKey } from "./hmac.ts";
+import { sha1Hash } from "./sha1.ts";
+import { utf8Bytes } from "./utf8.ts";
+
+export type SignatureKey = HmacKey;
+
+export function signatureKey(secret: string): SignatureKey {
+  return hmacKey(sha1Hash, utf8Bytes(secret));
+}
+
+export function sign(key: SignatureKey, body: Uint8Array): string {
+  return hex(hmac(key, body));
+}

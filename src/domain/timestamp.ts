@@ -1,0 +1,76 @@
+import type { Json } from "./json.ts";
+
+const dateTime =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?([Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
+/** Nine digits or more: a shorter one is more likely a year or a date without dashes. */
+const epoch = /^-?\d{9,}(?:\.\d+)?$/;
+
+/**
+ * Numbers below this are seconds (as milliseconds they would end in March 1973), others milliseconds
+ * (as seconds they would begin in the year 5138).
+ */
+const millisecondsFrom = 1e11;
+
+/** Exactly, since the calendar repeats. */
+const fourCenturies = 146_097 * 86_400_000;
+const earliest = Date.UTC(400, 0, 1) - fourCenturies;
+const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/**
+ * Epoch milliseconds of a time as clients write it, fractions cut; null when it is none. Times without a zone are UTC.
+ * Years have four digits: a number beyond them (microseconds, say) is no time.
+ */
+export function parseTimestamp(value: Json | undefined): number | null {
+  if (typeof value === "string") return parseText(value);
+  if (typeof value === "number") return fromEpoch(value);
+  return null;
+}
+
+export function formatTimestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function parseText(text: string): number | null {
+  const parts = dateTime.exec(text);
+  if (parts === null) return epoch.test(text) ? fromEpoch(Number(text)) : null;
+  const year = Number(parts[1]);
+  const month = Number(parts[2]);
+  const day = Number(parts[3]);
+  const hour = Number(parts[4] ?? 0);
+  const minute = Number(parts[5] ?? 0);
+  const second = Number(parts[6] ?? 0);
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
+  // A second of 60 is a leap second: it counts as the first of the next minute.
+  if (hour > 23 || minute > 59 || second > 60) return null;
+  const fraction = parts[7];
+  const milliseconds = fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
+  const offset = zoneMinutes(parts[8]);
+  if (offset === null) return null;
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  const moment = Date.UTC(year + 400, month - 1, day, hour, minute - offset, second, milliseconds) - fourCenturies;
+  return inRange(moment);
+}
+
+function fromEpoch(value: number): number | null {
+  if (!Number.isFinite(value)) return null;
+  if (Math.abs(value) >= millisecondsFrom) return inRange(Math.floor(value));
+  // A double holds seconds of our time to a quarter of a microsecond; without the addition .123 could be cut to .122.
+  return inRange(Math.floor(value * 1000 + 0.001));
+}
+
+function inRange(ms: number): number | null {
+  return ms >= earliest && ms <= latest ? ms : null;
+}
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+function zoneMinutes(zone: string | undefined): number | null {
+  if (zone === undefined || zone.length === 1) return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = zone.length > 3 ? Number(zone.slice(-2)) : 0;
+  if (hours > 23 || minutes > 59) return null;
+  return zone[0] === "-" ? -(hours * 60 + minutes) : hours * 60 + minutes;
+}

@@ -116,7 +116,10 @@ function reject(item: JsonObject, size: number, type: MessageType | null, typeFr
     if (type === "delete") return missing("missing_user_id", "A delete needs `userId`, the user who is to be deleted.");
     if (text(item["anonymousId"]) === null) {
       const article = type === "identify" ? "An" : "A";
-      return missing("missing_user_id", `${article} ${type} needs \`userId\` or \`anonymousId\`. Send one of them as a string that is not empty.`);
+      return missing(
+        "missing_user_id",
+        `${article} ${type} needs \`userId\` or \`anonymousId\`. Send one of them as a string that is not empty.`,
+      );
     }
   }
   if (type === "track" && text(item["event"]) === null) {
@@ -191,7 +194,12 @@ function mergeContext(value: Json | undefined, frame: RequestFrame): JsonObject 
   return context;
 }
 
-function mergeIntegrations(value: Json | undefined, fromContext: Json | undefined, batch: JsonObject | null, warnings: string[]): JsonObject {
+function mergeIntegrations(
+  value: Json | undefined,
+  fromContext: Json | undefined,
+  batch: JsonObject | null,
+  warnings: string[],
+): JsonObject {
   const own = isObject(value) ? value : null;
   const inContext = isObject(fromContext) ? fromContext : null;
   if (inContext === null && fromContext !== undefined && fromContext !== null) {

@@ -32,7 +32,13 @@ export function answerForWebhooks(integrations: JsonObject): RoutingAnswer {
       warnings,
     };
   }
-  if (all !== false) return { routed: true, reason: "routed", detail: "The source is connected and nothing in the message's integrations leaves this destination out.", warnings };
+  if (all !== false)
+    return {
+      routed: true,
+      reason: "routed",
+      detail: "The source is connected and nothing in the message's integrations leaves this destination out.",
+      warnings,
+    };
   if (own === true || isObject(own)) {
     return {
       routed: true,

@@ -33,7 +33,10 @@ const svix: RetryProfile = {
   jitter: 0,
   windowMs: 36 * hour,
   timeoutMs: 15 * second,
-  retriedStatuses: [{ from: 100, to: 199 }, { from: 300, to: 999 }],
+  retriedStatuses: [
+    { from: 100, to: 199 },
+    { from: 300, to: 999 },
+  ],
   retryTimeouts: true,
   retryConnectionErrors: true,
 };
@@ -59,7 +62,11 @@ const standardWebhooks: RetryProfile = {
   },
   jitter: 0.1,
   windowMs: 96 * hour,
-  retriedStatuses: [{ from: 100, to: 199 }, { from: 300, to: 409 }, { from: 411, to: 999 }],
+  retriedStatuses: [
+    { from: 100, to: 199 },
+    { from: 300, to: 409 },
+    { from: 411, to: 999 },
+  ],
 };
 
 export const builtInProfiles: RetryProfile[] = [documented, hosted, svix, convoy, standardWebhooks];

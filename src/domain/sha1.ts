@@ -5,11 +5,7 @@ const schedule = new Int32Array(80);
 function compress(state: Int32Array, bytes: Uint8Array, offset: number): void {
   const w = schedule;
   for (let i = 0, at = offset; i < 16; i++, at += 4) {
-    w[i] =
-      ((bytes[at] as number) << 24) |
-      ((bytes[at + 1] as number) << 16) |
-      ((bytes[at + 2] as number) << 8) |
-      (bytes[at + 3] as number);
+    w[i] = ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
   }
   for (let i = 16; i < 80; i++) {
     const mixed = (w[i - 3] as number) ^ (w[i - 8] as number) ^ (w[i - 14] as number) ^ (w[i - 16] as number);

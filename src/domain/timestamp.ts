@@ -1,7 +1,6 @@
 import type { Json } from "./json.ts";
 
-const dateTime =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?([Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?([Zz]|[+-]\d\d(?::?\d\d)?))?)?$/;
 /** Nine digits or more: a shorter one is more likely a year or a date without dashes. */
 const epoch = /^-?\d{9,}(?:\.\d+)?$/;
 

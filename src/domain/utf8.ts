@@ -33,3 +33,16 @@ export function utf8Bytes(text: string): Uint8Array {
   }
   return bytes.slice(0, size);
 }
+
+/** The text of the bytes, or null when they are not UTF-8. */
+export function utf8Text(bytes: Uint8Array): string | null {
+  let escaped = "";
+  for (const byte of bytes) {
+    escaped += byte < 0x80 && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).padStart(2, "0")}`;
+  }
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return null;
+  }
+}

@@ -84,7 +84,8 @@ export function checkHeader(name: string, value: string): string | null {
   }
   const lower = name.toLowerCase();
   if (ownHeaders.has(lower)) return `Hookyard sets the header ${name} itself. Remove it from the webhook.`;
-  if (hopByHopHeaders.has(lower)) return `The header ${name} belongs to the connection, which Hookyard manages. Remove it from the webhook.`;
+  if (hopByHopHeaders.has(lower))
+    return `The header ${name} belongs to the connection, which Hookyard manages. Remove it from the webhook.`;
   if (/[\r\n]/.test(value)) return `The value of ${name} must not contain line breaks.`;
   if (!/^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value)) {
     return `The value of ${name} contains a character that HTTP cannot carry. Only printable Latin-1 characters are legal there.`;

@@ -1,0 +1,85 @@
+/**
+ * The control API: checks an input against the contract, calls the handler, and makes an answer of whatever comes
+ * back. Its callers are the hosts, over HTTP now and over a message port in the desktop. It knows neither: no
+ * headers, no tokens, no sockets. It never throws.
+ */
+
+import type { CallName } from "../contract/contract.ts";
+import { callNamed } from "../contract/contract.ts";
+import { checkInput } from "../contract/call.ts";
+import type { Problem } from "../domain/problem.ts";
+import { isProblem, notFound, problem } from "../domain/problem.ts";
+import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
+import { clockHandlers } from "./handlers/clock.ts";
+import { configurationHandlers } from "./handlers/configuration.ts";
+import { deliveryHandlers } from "./handlers/deliveries.ts";
+import { destinationHandlers } from "./handlers/destinations.ts";
+import { endpointHandlers } from "./handlers/endpoints.ts";
+import { messageHandlers } from "./handlers/messages.ts";
+import { pipelineHandlers } from "./handlers/pipeline.ts";
+import { retryProfileHandlers } from "./handlers/retry-profiles.ts";
+import { settingsHandlers } from "./handlers/settings.ts";
+import { sourceHandlers } from "./handlers/sources.ts";
+import { unknownKeyHandlers } from "./handlers/unknown-keys.ts";
+import type { Handlers } from "./handler.ts";
+import { openApiDocument } from "./openapi.ts";
+import { storeProblem } from "./store-problem.ts";
+
+export type ApiAnswer = { status: number; body: unknown };
+
+export type Api = {
+  call(name: string, input: unknown): Promise<ApiAnswer>;
+  changes: ChangeFeed;
+  openApi(): unknown;
+};
+
+export function createApi({
+  pipeline,
+  version,
+  report,
+}: {
+  pipeline: Pipeline;
+  version: string;
+  /** Told of everything unexpected. */
+  report: (error: unknown) => void;
+}): Api {
+  const handlers: Handlers = {
+    ...sourceHandlers(pipeline),
+    ...destinationHandlers(pipeline),
+    ...messageHandlers(pipeline),
+    ...deliveryHandlers(pipeline),
+    ...clockHandlers(pipeline),
+    ...endpointHandlers(pipeline),
+    ...settingsHandlers(pipeline),
+    ...retryProfileHandlers(pipeline),
+    ...unknownKeyHandlers(pipeline),
+    ...pipelineHandlers(pipeline),
+    ...configurationHandlers(pipeline),
+  };
+  let document: unknown;
+
+  return {
+    call: async (name, input) => {
+      const call = callNamed(name);
+      if (call === undefined) return refusal(notFound("call", name));
+      try {
+        const checked = checkInput(call, input);
+        if (isProblem(checked)) return refusal(checked);
+        const handler = handlers[name as CallName] as (input: unknown) => unknown;
+        const answer = await handler(checked);
+        return isProblem(answer) ? refusal(answer) : { status: call.status, body: answer };
+      } catch (error) {
+        report(error);
+        return refusal(storeProblem(error) ?? internalProblem);
+      }
+    },
+    changes: pipeline.changes,
+    openApi: () => (document ??= openApiDocument(version)),
+  };
+}
+
+const internalProblem = problem(500, "internal", "Something went wrong inside Hookyard. Its log on standard error says what.");
+
+function refusal({ status, code, message, data }: Problem): ApiAnswer {
+  return { status, body: data === undefined ? { code, message } : { code, message, data } };
+}

@@ -1,0 +1,137 @@
+import type { ConfigurationDocument } from "../../contract/configuration.ts";
+import type { Problem } from "../../domain/problem.ts";
+import { invalid, isProblem } from "../../domain/problem.ts";
+import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
+import type { HandlersOf } from "../handler.ts";
+import { keepWebhooks } from "./destinations.ts";
+import { completeProfile } from "./retry-profiles.ts";
+
+export function configurationHandlers(pipeline: Pipeline): HandlersOf<"configuration"> {
+  return {
+    "configuration.export": ({ secrets }) => exportConfiguration(pipeline, secrets),
+    "configuration.import": (document) => importConfiguration(pipeline, document),
+  };
+}
+
+function exportConfiguration({ configuration, endpoints }: Pipeline, secrets: boolean): ConfigurationDocument {
+  const writeKeys = new Map(configuration.sources().map((source) => [source.id, source.writeKey]));
+  return {
+    version: 1,
+    settings: configuration.settings(),
+    retryProfiles: configuration
+      .retryProfiles()
+      .filter((profile) => profile.id !== null)
+      .map(({ id: _, ...profile }) => profile),
+    sources: configuration.sources().map(({ id: _, createdAt: _at, ...source }) => source),
+    endpoints: endpoints.list().map(({ name, path, steps, after }) => ({ name, path, steps, after })),
+    destinations: configuration.destinations().map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
+      ...destination,
+      sources: sourceIds.flatMap((id) => writeKeys.get(id) ?? []),
+      webhooks: webhooks.map(({ url, headers }) => ({ url, headers })),
+      ...(secrets ? { sharedSecret } : {}),
+    })),
+  };
+}
+
+/** One thing of the document: what it would be in a sentence, and how it is taken over. */
+type Entry = { what: string; exists: boolean; apply: () => unknown };
+
+/**
+ * In the order in which things refer to each other. The first problem ends it; what came before stays, and
+ * importing the corrected document again finds it there.
+ */
+function importConfiguration(pipeline: Pipeline, document: ConfigurationDocument): { created: number; updated: number } | Problem {
+  const twice = repeatedIn(document);
+  if (twice !== null) return twice;
+  const done = { created: 0, updated: 0 };
+  for (const entries of [settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries]) {
+    for (const { what, exists, apply } of entries(pipeline, document)) {
+      const answer = apply();
+      if (isProblem(answer)) return { ...answer, message: `${what}: ${answer.message}` };
+      if (exists) done.updated += 1;
+      else done.created += 1;
+    }
+  }
+  return done;
+}
+
+function repeatedIn(document: ConfigurationDocument): Problem | null {
+  const lists: [string, (string | undefined)[]][] = [
+    ["sources", (document.sources ?? []).map((source) => source.writeKey)],
+    ["retryProfiles", (document.retryProfiles ?? []).map((profile) => profile.name)],
+    ["endpoints", (document.endpoints ?? []).map((endpoint) => endpoint.path ?? endpoint.name)],
+    ["destinations", (document.destinations ?? []).map((destination) => destination.name)],
+  ];
+  for (const [name, keys] of lists) {
+    const repeated = keys.find((key, index) => key !== undefined && keys.indexOf(key) !== index);
+    if (repeated !== undefined) return invalid(`${name}: ${repeated} is there twice.`);
+  }
+  return null;
+}
+
+function settingsEntries({ configuration }: Pipeline, { settings }: ConfigurationDocument): Entry[] {
+  return settings === undefined ? [] : [{ what: "settings", exists: true, apply: () => configuration.updateSettings(settings) }];
+}
+
+function profileEntries({ configuration }: Pipeline, { retryProfiles = [] }: ConfigurationDocument): Entry[] {
+  return retryProfiles.map((draft, index) => {
+    const existing = configuration.retryProfiles().find((profile) => profile.name === draft.name)?.id ?? null;
+    return {
+      what: `retryProfiles[${index}]`,
+      exists: existing !== null,
+      apply: () =>
+        existing === null
+          ? configuration.createRetryProfile(completeProfile(configuration, draft))
+          : configuration.updateRetryProfile(existing, draft),
+    };
+  });
+}
+
+function sourceEntries({ configuration }: Pipeline, { sources = [] }: ConfigurationDocument): Entry[] {
+  return sources.map((draft, index) => {
+    const existing =
+      draft.writeKey === undefined
+        ? configuration.sources().find((source) => source.name === draft.name)
+        : configuration.sourceByWriteKey(draft.writeKey);
+    return {
+      what: `sources[${index}]`,
+      exists: existing !== undefined,
+      apply: () => (existing === undefined ? configuration.createSource(draft) : configuration.updateSource(existing.id, draft)),
+    };
+  });
+}
+
+function endpointEntries({ endpoints }: Pipeline, { endpoints: drafts = [] }: ConfigurationDocument): Entry[] {
+  return drafts.map((draft, index) => {
+    const existing = endpoints.list().find((endpoint) => (draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path));
+    return {
+      what: `endpoints[${index}]`,
+      exists: existing !== undefined,
+      apply: () => (existing === undefined ? endpoints.create(draft) : endpoints.update(existing.id, draft)),
+    };
+  });
+}
+
+function destinationEntries({ configuration }: Pipeline, { destinations = [] }: ConfigurationDocument): Entry[] {
+  return destinations.map(({ sources, sharedSecret, webhooks, ...draft }, index) => {
+    const existing = configuration.destinations().find((destination) => destination.name === draft.name);
+    const apply = () => {
+      const sourceIds: DestinationDraft["sourceIds"] = [];
+      for (const reference of sources) {
+        const source = findSource(configuration, reference);
+        if (source === undefined) return invalid(`there is no source with the write key or name ${reference}.`);
+        sourceIds.push(source.id);
+      }
+      const kept = keepWebhooks(webhooks, existing?.webhooks ?? []);
+      if (isProblem(kept)) return kept;
+      const complete: DestinationDraft = { ...draft, sourceIds, webhooks: kept };
+      if (sharedSecret !== undefined) complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
+      return existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);
+    };
+    return { what: `destinations[${index}]`, exists: existing !== undefined, apply };
+  });
+}
+
+function findSource(configuration: Configuration, reference: string) {
+  return configuration.sourceByWriteKey(reference) ?? configuration.sources().find((source) => source.name === reference);
+}

@@ -1,0 +1,78 @@
+import type { DeliveryFilter, DeliverySummary } from "../../engine/ports.ts";
+import type { DeliveryId } from "../../domain/ids.ts";
+import { deliveryIds, destinationIds, jobIds } from "../../domain/ids.ts";
+import type { Problem } from "../../domain/problem.ts";
+import { invalid, isProblem, notFound } from "../../domain/problem.ts";
+import type { DeliveryState } from "../../domain/states.ts";
+import type { Pipeline, RetryJob } from "../../engine/pipeline.ts";
+import type { HandlersOf } from "../handler.ts";
+import { presentDelivery, presentDeliveryDetails } from "../presenters.ts";
+import { windowsOf } from "../window.ts";
+
+function filterFrom(input: { state?: DeliveryState | undefined; destinationId?: string | undefined }, name: string): DeliveryFilter | Problem {
+  const filter: DeliveryFilter = input.state === undefined ? {} : { state: input.state };
+  if (input.destinationId === undefined) return filter;
+  const destinationId = destinationIds.parse(input.destinationId);
+  return destinationId === null ? invalid(`${name}: ${input.destinationId} is not the id of a destination.`) : { ...filter, destinationId };
+}
+
+function presentJob({ id, state, total, done, retried }: RetryJob) {
+  return { id: jobIds.format(id), state, count: total, total, done, retried };
+}
+
+export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | "jobs"> {
+  const { deliveries, queries } = pipeline;
+  const windowOf = windowsOf(pipeline);
+  const move = (text: string, action: (id: DeliveryId) => DeliverySummary | Problem) => {
+    const id = deliveryIds.parse(text);
+    if (id === null) return notFound("delivery", text);
+    const moved = action(id);
+    return isProblem(moved) ? moved : presentDelivery(moved, windowOf);
+  };
+  const findJob = (text: string): RetryJob | Problem => {
+    const id = jobIds.parse(text);
+    return (id === null ? undefined : deliveries.retryJob(id)) ?? notFound("job", text);
+  };
+  return {
+    "deliveries.list": ({ limit, cursor, ...input }) => {
+      const filter = filterFrom(input, "destinationId");
+      if (isProblem(filter)) return filter;
+      const before = cursor === undefined ? null : deliveryIds.parse(cursor);
+      if (cursor !== undefined && before === null) return invalid(`cursor: ${cursor} is not a cursor of this list.`);
+      const { items, nextCursor, total, totalCapped } = queries.deliveries(filter, limit, before);
+      return {
+        items: items.map((delivery) => presentDelivery(delivery, windowOf)),
+        nextCursor: nextCursor === null ? null : deliveryIds.format(nextCursor),
+        total,
+        totalCapped,
+      };
+    },
+    "deliveries.get": (input) => {
+      const id = deliveryIds.parse(input.id);
+      if (id === null) return notFound("delivery", input.id);
+      // Deliveries are recorded with their message; the list is read from just above this one to learn which that is.
+      const newest = queries.deliveries({}, 1, (id + 1) as DeliveryId).items[0];
+      const message = newest?.id === id ? queries.message(newest.messageRow) : null;
+      const delivery = message?.deliveries.find((one) => one.id === id);
+      return delivery === undefined ? notFound("delivery", input.id) : presentDeliveryDetails(delivery, windowOf);
+    },
+    "deliveries.retry": (input) => move(input.id, (id) => deliveries.retry(id)),
+    "deliveries.cancel": (input) => move(input.id, (id) => deliveries.cancel(id)),
+    "deliveries.retryAll": ({ filter: input, dryRun }) => {
+      const filter = filterFrom(input, "filter.destinationId");
+      if (isProblem(filter)) return filter;
+      return dryRun === true ? { count: deliveries.countRetryable(filter) } : presentJob(deliveries.retryAll(filter));
+    },
+    "jobs.list": () => ({ items: deliveries.retryJobs().map(presentJob) }),
+    "jobs.get": (input) => {
+      const job = findJob(input.id);
+      return isProblem(job) ? job : presentJob(job);
+    },
+    "jobs.cancel": (input) => {
+      const job = findJob(input.id);
+      if (isProblem(job)) return job;
+      const cancelled = deliveries.cancelRetryJob(job.id);
+      return isProblem(cancelled) ? cancelled : presentJob(cancelled);
+    },
+  };
+}

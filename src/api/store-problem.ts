@@ -1,0 +1,23 @@
+/** What a failure of SQLite means to the user. Recognised by its code, so that nothing here needs the driver. */
+
+import type { Problem } from "../domain/problem.ts";
+import { problem } from "../domain/problem.ts";
+
+const sentences: [prefix: string, sentence: string][] = [
+  ["SQLITE_FULL", "The disk that holds Hookyard's data is full. Make room; nothing that was accepted is lost."],
+  ["SQLITE_READONLY", "Hookyard's data file cannot be written to. Check the rights of the file and of its directory."],
+  ["SQLITE_BUSY", "Hookyard's data file is locked by another program. Close it and try again."],
+  ["SQLITE_LOCKED", "Hookyard's data file is locked by another program. Close it and try again."],
+  ["SQLITE_CORRUPT", "Hookyard's data file is damaged. Stop Hookyard and restore a copy, or start with another --data directory."],
+  ["SQLITE_NOTADB", "Hookyard's data file is not a data file any more. Stop Hookyard and restore a copy, or start with another --data directory."],
+  ["SQLITE_CANTOPEN", "Hookyard's data file cannot be opened. Check that it is still there and may be read."],
+  ["SQLITE_IOERR", "Hookyard's data file cannot be read or written: the disk reports an error."],
+];
+
+export function storeProblem(error: unknown): Problem | null {
+  if (!(error instanceof Error)) return null;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code !== "string") return null;
+  const sentence = sentences.find(([prefix]) => code.startsWith(prefix))?.[1];
+  return sentence === undefined ? null : problem(503, "store_unavailable", sentence, { sqlite: code });
+}

@@ -1,0 +1,95 @@
+/**
+ * What a call between the pipeline and its users is: a name, a place in HTTP, and zod schemas for what goes in and
+ * comes out. The contract's files define calls with it; the API, the HTTP host, the OpenAPI document and the
+ * inspector read them. It never runs one.
+ *
+ * A call's input is one flat object: the members of the path, of the query and of the body.
+ */
+
+import { z } from "zod";
+import type { Problem } from "../domain/problem.ts";
+import { invalid } from "../domain/problem.ts";
+import { sentenceOf } from "./issues.ts";
+
+// The inspector's content security policy forbids compiled validators.
+z.config({ jitless: true });
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Members = z.ZodObject | null;
+type Body = z.ZodType | null;
+
+export type Call<
+  Name extends string = string,
+  P extends Members = Members,
+  Q extends Members = Members,
+  B extends Body = Body,
+  Answer extends z.ZodType = z.ZodType,
+> = {
+  name: Name;
+  method: Method;
+  /** With its parameters in braces: `/api/sources/{id}`. */
+  path: string;
+  /** One sentence for the OpenAPI document. */
+  summary: string;
+  params: P;
+  query: Q;
+  body: B;
+  answer: Answer;
+  status: number;
+};
+
+export function defineCall<
+  const Name extends string,
+  Answer extends z.ZodType,
+  P extends Members = null,
+  Q extends Members = null,
+  B extends Body = null,
+>(call: {
+  name: Name;
+  method: Method;
+  path: string;
+  summary: string;
+  params?: P;
+  query?: Q;
+  body?: B;
+  answer: Answer;
+  /** 200 when left out. */
+  status?: number;
+}): Call<Name, P, Q, B, Answer> {
+  return {
+    ...call,
+    params: (call.params ?? null) as P,
+    query: (call.query ?? null) as Q,
+    body: (call.body ?? null) as B,
+    status: call.status ?? 200,
+  };
+}
+
+type InputOf<Part> = Part extends z.ZodType ? z.input<Part> : unknown;
+type OutputOf<Part> = Part extends z.ZodType ? z.output<Part> : unknown;
+
+/** What a caller passes. */
+export type CallInput<C extends Call> = InputOf<C["params"]> & InputOf<C["query"]> & InputOf<C["body"]>;
+/** What a handler gets: checked, with defaults. */
+export type CheckedInput<C extends Call> = OutputOf<C["params"]> & OutputOf<C["query"]> & OutputOf<C["body"]>;
+export type CallAnswer<C extends Call> = z.output<C["answer"]>;
+
+/** Checks an input from outside against the call. Members that the call does not know are refused by name. */
+export function checkInput<C extends Call>(call: C, input: unknown): CheckedInput<C> | Problem {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return invalid("The input must be a JSON object.");
+  }
+  const rest = new Map<string, unknown>(Object.entries(input));
+  const checked: Record<string, unknown> = {};
+  for (const part of [call.params, call.query]) {
+    if (part === null) continue;
+    const members = Object.keys(part.shape).filter((name) => rest.has(name));
+    const result = part.safeParse(Object.fromEntries(members.map((name) => [name, rest.get(name)])), { reportInput: true });
+    if (!result.success) return invalid(sentenceOf(result.error.issues));
+    Object.assign(checked, result.data);
+    for (const name of members) rest.delete(name);
+  }
+  const result = (call.body ?? z.strictObject({})).safeParse(Object.fromEntries(rest), { reportInput: true });
+  if (!result.success) return invalid(sentenceOf(result.error.issues));
+  return Object.assign(checked, result.data) as CheckedInput<C>;
+}

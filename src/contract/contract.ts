@@ -1,0 +1,41 @@
+/** Every call between the pipeline and its users, once. */
+
+import type { Call, CallAnswer, CallInput, CheckedInput } from "./call.ts";
+import { clockCalls } from "./clock.ts";
+import { configurationCalls } from "./configuration.ts";
+import { deliveryCalls } from "./deliveries.ts";
+import { destinationCalls } from "./destinations.ts";
+import { endpointCalls } from "./endpoints.ts";
+import { messageCalls } from "./messages.ts";
+import { pipelineCalls } from "./pipeline.ts";
+import { retryProfileCalls } from "./retry-profiles.ts";
+import { settingsCalls } from "./settings.ts";
+import { sourceCalls } from "./sources.ts";
+import { unknownKeyCalls } from "./unknown-keys.ts";
+
+const all = [
+  ...sourceCalls,
+  ...destinationCalls,
+  ...messageCalls,
+  ...deliveryCalls,
+  ...clockCalls,
+  ...endpointCalls,
+  ...settingsCalls,
+  ...retryProfileCalls,
+  ...unknownKeyCalls,
+  ...pipelineCalls,
+  ...configurationCalls,
+] as const;
+
+type ByName<C extends Call> = { [One in C as One["name"]]: One };
+
+export const calls = Object.fromEntries(all.map((call) => [call.name, call])) as ByName<(typeof all)[number]>;
+
+export type CallName = keyof typeof calls;
+export type InputOf<Name extends CallName> = CallInput<(typeof calls)[Name]>;
+export type CheckedInputOf<Name extends CallName> = CheckedInput<(typeof calls)[Name]>;
+export type AnswerOf<Name extends CallName> = CallAnswer<(typeof calls)[Name]>;
+
+export function callNamed(name: string): Call | undefined {
+  return Object.hasOwn(calls, name) ? calls[name as CallName] : undefined;
+}

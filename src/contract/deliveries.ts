@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { deliveryStates, outcomes } from "../domain/states.ts";
+import { defineCall } from "./call.ts";
+import { byId, bytes, listOf, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+
+export const deliveryState = z.enum(deliveryStates).meta({ id: "DeliveryState" });
+
+export const deliverySummary = z
+  .object({
+    id: z.string(),
+    messageRowId: z.string().describe("The `id` of its message."),
+    destinationId: z.string(),
+    state: deliveryState,
+    reason: z.string().nullable(),
+    createdAt: time,
+    firstAttemptAt: time.nullable(),
+    nextAttemptAt: time.nullable(),
+    windowEndsAt: time.nullable().describe("No attempt starts later; null before the first."),
+    rounds: z.int(),
+  })
+  .meta({ id: "DeliverySummary" });
+export type DeliverySummaryAnswer = z.output<typeof deliverySummary>;
+
+const phase = z.number().optional();
+
+export const attempt = z
+  .object({
+    id: z.string(),
+    round: z.int(),
+    webhookId: z.string(),
+    webhookUrl: z.string(),
+    startedAt: time,
+    durationMs: z.number(),
+    simulated: z.boolean().describe("Durations are clock time, because a test endpoint held the attempt."),
+    phases: z
+      .object({ dns: phase, connect: phase, tls: phase, sent: phase, firstByte: phase, done: phase })
+      .describe("Milliseconds since the start, for each phase that was reached."),
+    outcome: z.enum(outcomes),
+    retryable: z.boolean(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    request: z.object({
+      sent: z.boolean().describe("False: not one byte left, and headers and body are empty."),
+      method: z.string(),
+      url: z.string(),
+      headers: recordedHeaders,
+      body: bytes,
+    }),
+    response: z
+      .object({
+        status: z.int(),
+        headers: recordedHeaders,
+        body: bytes.describe("The first 64 KB."),
+        bodyLength: z.int(),
+      })
+      .nullable(),
+  })
+  .meta({ id: "Attempt" });
+export type AttemptAnswer = z.output<typeof attempt>;
+
+export const deliveryDetails = z
+  .object({
+    ...deliverySummary.shape,
+    payload: bytes,
+    transitions: z.array(z.object({ at: time, state: deliveryState, reason: z.string(), nextAttemptAt: time.nullable() })),
+    attempts: z.array(attempt),
+  })
+  .meta({ id: "DeliveryDetails" });
+export type DeliveryDetailsAnswer = z.output<typeof deliveryDetails>;
+
+export const job = z
+  .object({
+    id: z.string(),
+    state: z.enum(["running", "done", "cancelled"]),
+    count: z.int().describe("How many deliveries matched."),
+    total: z.int(),
+    done: z.int(),
+    retried: z.int().describe("Taken up; the others had moved on meanwhile."),
+  })
+  .meta({ id: "Job" });
+
+const filter = z.strictObject({ state: deliveryState.optional(), destinationId: z.string().optional() }).meta({ id: "DeliveryFilter" });
+
+export const deliveryCalls = [
+  defineCall({
+    name: "deliveries.list",
+    method: "GET",
+    path: "/api/deliveries",
+    summary: "Deliveries, newest first.",
+    query: filter.extend(page),
+    answer: pageOf(deliverySummary),
+  }),
+  defineCall({
+    name: "deliveries.retryAll",
+    method: "POST",
+    path: "/api/deliveries/retry",
+    summary: "Retries all that match and are waiting, failed, expired or cancelled. With `dryRun` it only counts them.",
+    body: z.strictObject({ filter, dryRun: z.boolean().optional() }),
+    answer: z.union([job, z.object({ count: z.int() })]),
+  }),
+  defineCall({
+    name: "deliveries.get",
+    method: "GET",
+    path: "/api/deliveries/{id}",
+    summary: "One delivery with its attempts.",
+    params: byId,
+    answer: deliveryDetails,
+  }),
+  defineCall({
+    name: "deliveries.retry",
+    method: "POST",
+    path: "/api/deliveries/{id}/retry",
+    summary: "Retries now. 409 while it is being sent.",
+    params: byId,
+    answer: deliverySummary,
+  }),
+  defineCall({
+    name: "deliveries.cancel",
+    method: "POST",
+    path: "/api/deliveries/{id}/cancel",
+    summary: "Cancels it.",
+    params: byId,
+    answer: deliverySummary,
+  }),
+  defineCall({ name: "jobs.list", method: "GET", path: "/api/jobs", summary: "Jobs since the start.", answer: listOf(job) }),
+  defineCall({ name: "jobs.get", method: "GET", path: "/api/jobs/{id}", summary: "How far a job is.", params: byId, answer: job }),
+  defineCall({ name: "jobs.cancel", method: "DELETE", path: "/api/jobs/{id}", summary: "Cancels a job.", params: byId, answer: job }),
+] as const;

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+import { byId, deleted, headers, listOf, time } from "./shapes.ts";
+
+export const payloadShape = z.enum(["documented", "full"]);
+
+export const destinationAnswer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    enabled: z.boolean(),
+    sourceIds: z.array(z.string()),
+    webhooks: z.array(z.object({ id: z.string(), url: z.string(), headers })),
+    hasSharedSecret: z.boolean(),
+    retryProfile: z.string(),
+    payload: payloadShape,
+    connectionMode: z.literal("cloud"),
+    createdAt: time,
+  })
+  .meta({ id: "Destination" });
+export type DestinationAnswer = z.output<typeof destinationAnswer>;
+
+export const webhookDraft = z
+  .strictObject({
+    id: z.string().optional().describe("Of a webhook that the destination has; without it, one with the same URL is kept."),
+    url: z.string(),
+    headers: headers.optional(),
+  })
+  .meta({ id: "WebhookDraft" });
+
+const destinationDraft = z
+  .strictObject({
+    name: z.string(),
+    sourceIds: z.array(z.string()),
+    webhooks: z.array(webhookDraft),
+    sharedSecret: z.string().nullable().optional().describe("Null or an empty string: none."),
+    enabled: z.boolean().optional().describe("True when left out."),
+    retryProfile: z.string().optional().describe("The name of one; `documented` when left out."),
+    payload: payloadShape.optional(),
+    connectionMode: z.enum(["cloud", "device"]).optional().describe("Only `cloud` exists; `device` is refused."),
+  })
+  .meta({ id: "DestinationDraft" });
+export type DestinationChanges = Partial<z.output<typeof destinationDraft>>;
+
+const catalogEntry = z
+  .object({
+    name: z.string().describe("Its name in the integrations object."),
+    title: z.string(),
+    description: z.string(),
+    connectionModes: z.array(z.literal("cloud")),
+    settings: z.array(z.object({ name: z.string(), title: z.string(), description: z.string(), required: z.boolean() })),
+  })
+  .meta({ id: "CatalogEntry" });
+
+export const destinationCalls = [
+  defineCall({
+    name: "catalog.list",
+    method: "GET",
+    path: "/api/catalog",
+    summary: "The kinds of destination that can be made.",
+    answer: listOf(catalogEntry),
+  }),
+  defineCall({
+    name: "destinations.list",
+    method: "GET",
+    path: "/api/destinations",
+    summary: "All destinations.",
+    answer: listOf(destinationAnswer),
+  }),
+  defineCall({
+    name: "destinations.create",
+    method: "POST",
+    path: "/api/destinations",
+    summary: "Makes a destination.",
+    body: destinationDraft,
+    answer: destinationAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "destinations.get",
+    method: "GET",
+    path: "/api/destinations/{id}",
+    summary: "One destination.",
+    params: byId,
+    answer: destinationAnswer,
+  }),
+  defineCall({
+    name: "destinations.update",
+    method: "PATCH",
+    path: "/api/destinations/{id}",
+    summary: "Changes what is given.",
+    params: byId,
+    body: destinationDraft.partial(),
+    answer: destinationAnswer,
+  }),
+  defineCall({
+    name: "destinations.delete",
+    method: "DELETE",
+    path: "/api/destinations/{id}",
+    summary: "Deletes a destination.",
+    params: byId,
+    answer: deleted,
+  }),
+  defineCall({
+    name: "destinations.secret",
+    method: "GET",
+    path: "/api/destinations/{id}/secret",
+    summary: "The shared secret, which no other answer shows.",
+    params: byId,
+    answer: z.object({ sharedSecret: z.string().nullable() }),
+  }),
+] as const;

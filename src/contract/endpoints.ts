@@ -1,0 +1,159 @@
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+import { messageType } from "./messages.ts";
+import { byId, bytes, deleted, headers, listOf, page, recordedHeaders, time } from "./shapes.ts";
+
+const after = z.enum(["repeat-last", "start-over"]);
+const does = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;
+
+export const step = z
+  .strictObject({
+    times: z.int().optional().describe("How many requests it serves; one when left out."),
+    match: z
+      .strictObject({ type: messageType.optional(), event: z.string().optional(), userId: z.string().optional() })
+      .optional()
+      .describe("It serves, and counts, only requests whose message matches."),
+    chance: z.number().optional().describe("It serves this share of the requests that reach it, 0 to 1."),
+    do: z.enum(does),
+    status: z.int().optional(),
+    headers: headers.optional(),
+    body: z.string().optional(),
+    delayMs: z.int().optional().describe("Clock time before the step does what it does."),
+    forMs: z.int().optional().describe("`hang` and `drip`: clock time for which it lasts."),
+  })
+  .meta({ id: "Step" });
+
+export const endpointAnswer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    path: z.string(),
+    url: z.string(),
+    tlsUrl: z.string(),
+    steps: z.array(step),
+    after,
+    createdAt: time,
+    position: z.object({
+      step: z.int().nullable().describe("The step that serves the next request, from 0; null when none is left."),
+      served: z.int().describe("How many requests that step has served."),
+      received: z.int().describe("Since the last rewind."),
+    }),
+  })
+  .meta({ id: "Endpoint" });
+export type EndpointAnswer = z.output<typeof endpointAnswer>;
+
+export const endpointDraft = z
+  .strictObject({ name: z.string(), path: z.string().optional(), steps: z.array(step), after: after.optional() })
+  .meta({ id: "EndpointDraft" });
+
+const receivedRequest = z
+  .object({
+    id: z.string(),
+    endpointId: z.string(),
+    receivedAt: time,
+    tls: z.boolean(),
+    method: z.string(),
+    path: z.string(),
+    headers: recordedHeaders,
+    body: bytes,
+    bodyLength: z.int(),
+    step: z.int().nullable().describe("The step that served it, from 0; null when none did."),
+    did: z.enum([...does, "default"]),
+    status: z.int().nullable(),
+    message: z.object({
+      type: messageType.nullable(),
+      messageId: z.string().nullable(),
+      event: z.string().nullable(),
+      userId: z.string().nullable(),
+    }),
+    signature: z
+      .object({ value: z.string(), verifies: z.array(z.object({ destinationId: z.string(), name: z.string(), valid: z.boolean() })) })
+      .nullable(),
+  })
+  .meta({ id: "ReceivedRequest" });
+export type ReceivedRequestAnswer = z.output<typeof receivedRequest>;
+
+export const endpointCalls = [
+  defineCall({ name: "endpoints.list", method: "GET", path: "/api/endpoints", summary: "All test endpoints.", answer: listOf(endpointAnswer) }),
+  defineCall({
+    name: "endpoints.create",
+    method: "POST",
+    path: "/api/endpoints",
+    summary: "Makes a test endpoint.",
+    body: endpointDraft,
+    answer: endpointAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "endpoints.get",
+    method: "GET",
+    path: "/api/endpoints/{id}",
+    summary: "One test endpoint, and where its program stands.",
+    params: byId,
+    answer: endpointAnswer,
+  }),
+  defineCall({
+    name: "endpoints.update",
+    method: "PATCH",
+    path: "/api/endpoints/{id}",
+    summary: "Changes what is given.",
+    params: byId,
+    body: endpointDraft.partial(),
+    answer: endpointAnswer,
+  }),
+  defineCall({
+    name: "endpoints.delete",
+    method: "DELETE",
+    path: "/api/endpoints/{id}",
+    summary: "Deletes a test endpoint.",
+    params: byId,
+    answer: deleted,
+  }),
+  defineCall({
+    name: "endpoints.rewind",
+    method: "POST",
+    path: "/api/endpoints/{id}/rewind",
+    summary: "Back to the first step.",
+    params: byId,
+    answer: endpointAnswer,
+  }),
+  defineCall({
+    name: "endpoints.requests",
+    method: "GET",
+    path: "/api/endpoints/{id}/requests",
+    summary: "What a test endpoint received, newest first.",
+    params: byId,
+    query: z.strictObject(page),
+    answer: z.object({
+      items: z.array(receivedRequest),
+      nextCursor: z.string().nullable(),
+      total: z.int(),
+      dropped: z.int().describe("Recorded, and gone to make room for newer ones."),
+    }),
+  }),
+  defineCall({
+    name: "endpoints.clearRequests",
+    method: "DELETE",
+    path: "/api/endpoints/{id}/requests",
+    summary: "Forgets what it received.",
+    params: byId,
+    answer: deleted,
+  }),
+  defineCall({
+    name: "endpoints.presets",
+    method: "GET",
+    path: "/api/endpoint-presets",
+    summary: "Programs for the usual cases.",
+    answer: listOf(
+      z
+        .object({
+          name: z.string(),
+          title: z.string(),
+          steps: z.array(step),
+          after,
+          host: z.string().optional().describe("The host name to use on the TLS port."),
+        })
+        .meta({ id: "EndpointPreset" }),
+    ),
+  }),
+] as const;

@@ -1,0 +1,34 @@
+/** What changed, as server-sent events and as messages on a port. A stream is not a call, so it has no handler. */
+
+import { z } from "zod";
+
+export const change = z
+  .object({
+    sequence: z.int(),
+    area: z.enum([
+      "messages",
+      "deliveries",
+      "sources",
+      "destinations",
+      "endpoints",
+      "received",
+      "retry-profiles",
+      "settings",
+      "unknown-keys",
+      "clock",
+      "jobs",
+    ]),
+    ids: z.array(z.string()).describe("What was made or changed; the newest hundred when there were more."),
+    count: z.int().describe("How many there were."),
+    added: z.int().describe("Of `messages`: how many of them are new."),
+  })
+  .meta({ id: "Change" });
+export type ChangeAnswer = z.output<typeof change>;
+
+export const changeStream = {
+  name: "events.stream",
+  method: "GET",
+  path: "/api/events",
+  summary: "Server-sent events: what changed. Event `resync` says that changes were missed and everything must be read anew.",
+  query: z.strictObject({ after: z.string().optional().describe("The sequence number to resume from, as `Last-Event-ID` does.") }),
+} as const;

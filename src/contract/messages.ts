@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { messageStates, messageTypes } from "../domain/states.ts";
+import { defineCall } from "./call.ts";
+import { deliveryDetails } from "./deliveries.ts";
+import { byId, bytes, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+
+export const messageType = z.enum(messageTypes).meta({ id: "MessageType" });
+export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
+
+export const messageSummary = z
+  .object({
+    id: z.string(),
+    messageId: z.string(),
+    sourceId: z.string(),
+    type: messageType.nullable(),
+    userId: z.string().nullable(),
+    anonymousId: z.string().nullable(),
+    event: z.string().nullable().describe("The event of a track, the name of a page or screen, the group of a group."),
+    receivedAt: time,
+    timestamp: time,
+    state: messageState,
+    reason: z.string().nullable(),
+    attempts: z.int().describe("How many were made."),
+    lastStatus: z.int().nullable().describe("Of the newest answer."),
+    pinned: z.boolean(),
+    replayOf: z.string().nullable(),
+  })
+  .meta({ id: "MessageSummary" });
+export type MessageSummaryAnswer = z.output<typeof messageSummary>;
+
+export const decision = z
+  .object({
+    destinationId: z.string(),
+    routed: z.boolean(),
+    reason: z.string(),
+    detail: z.string(),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: "Decision" });
+
+export const messageDetails = z
+  .object({
+    ...messageSummary.shape,
+    detail: z.string().nullable(),
+    duplicateOf: z.string().nullable(),
+    warnings: z.array(z.string()),
+    raw: bytes,
+    request: z
+      .object({ method: z.string(), path: z.string(), headers: recordedHeaders, size: z.int(), messages: z.int() })
+      .describe("The request that brought it."),
+    decisions: z.array(decision),
+    deliveries: z.array(deliveryDetails),
+  })
+  .meta({ id: "MessageDetails" });
+export type MessageDetailsAnswer = z.output<typeof messageDetails>;
+
+export const messageCalls = [
+  defineCall({
+    name: "messages.list",
+    method: "GET",
+    path: "/api/messages",
+    summary: "Messages, newest first.",
+    query: z.strictObject({
+      sourceId: z.string().optional(),
+      type: messageType.optional(),
+      state: messageState.optional(),
+      userId: z.string().optional(),
+      event: z.string().optional(),
+      reason: z.string().optional(),
+      search: z.string().optional().describe("Free text, in the bytes of the message as it came."),
+      ...page,
+    }),
+    answer: pageOf(messageSummary),
+  }),
+  defineCall({
+    name: "messages.get",
+    method: "GET",
+    path: "/api/messages/{id}",
+    summary: "One message with all that came of it.",
+    params: byId,
+    answer: messageDetails,
+  }),
+  defineCall({
+    name: "messages.replay",
+    method: "POST",
+    path: "/api/messages/{id}/replay",
+    summary: "Sends the same message as a new one.",
+    params: byId,
+    answer: messageSummary,
+  }),
+  defineCall({
+    name: "messages.pin",
+    method: "POST",
+    path: "/api/messages/{id}/pin",
+    summary: "A pinned message survives retention.",
+    params: byId,
+    body: z.strictObject({ pinned: z.boolean() }),
+    answer: messageSummary,
+  }),
+] as const;

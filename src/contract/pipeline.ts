@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { deliveryStates, messageStates } from "../domain/states.ts";
+import { defineCall } from "./call.ts";
+
+const count = z.int();
+const stats = z
+  .object({
+    messages: z.object({ total: count, byState: z.record(z.enum(messageStates), count), byType: z.record(z.string(), count) }),
+    deliveries: z.object({ total: count, byState: z.record(z.enum(deliveryStates), count) }),
+    rates: z.object({ ingestedPerSecond: z.number(), attemptsPerSecond: z.number() }),
+    queueDepth: count.describe("Deliveries that are queued or being sent."),
+  })
+  .meta({ id: "Stats" });
+
+const what = z.enum(["messages", "everything"]);
+
+export const pipelineCalls = [
+  defineCall({ name: "stats.get", method: "GET", path: "/api/stats", summary: "Counts, rates and queue depth.", answer: stats }),
+  defineCall({
+    name: "pipeline.settle",
+    method: "POST",
+    path: "/api/settle",
+    summary: "Answers when nothing is queued or being sent, or at the timeout. Waiting retries may remain.",
+    body: z.strictObject({ timeoutMs: z.int().min(0).max(600_000).default(30_000) }),
+    answer: z.object({ settled: z.boolean(), queued: count, sending: count }),
+  }),
+  defineCall({
+    name: "pipeline.reset",
+    method: "POST",
+    path: "/api/reset",
+    summary: "Removes all messages, or the configuration as well. The settings stay.",
+    body: z.strictObject({ what }),
+    answer: z.object({ what }),
+  }),
+] as const;

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+import { byId, deleted, listOf } from "./shapes.ts";
+
+const schedule = z
+  .discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("exponential"), firstMs: z.int(), factor: z.number(), capMs: z.int() }),
+    z.strictObject({ kind: z.literal("list"), delaysMs: z.array(z.int()) }),
+  ])
+  .meta({ id: "RetrySchedule", description: "Delays between the starts of rounds." });
+
+const members = {
+  name: z.string(),
+  schedule,
+  jitter: z.number().describe("0.1 moves each delay by up to ten per cent either way."),
+  windowMs: z.int().describe("No attempt starts later than this after the first."),
+  timeoutMs: z.int().describe("The whole answer must be there within this time."),
+  retriedStatuses: z.array(z.strictObject({ from: z.int(), to: z.int() })),
+  retryTimeouts: z.boolean(),
+  retryConnectionErrors: z.boolean(),
+};
+
+const retryProfileAnswer = z
+  .object({ id: z.string().nullable().describe("Null for a built-in one."), builtIn: z.boolean(), ...members })
+  .meta({ id: "RetryProfile" });
+export type RetryProfileAnswer = z.output<typeof retryProfileAnswer>;
+
+const retryProfileChanges = z.strictObject(members).partial();
+/** What is left out is as in `documented`. */
+export const retryProfileDraft = retryProfileChanges.required({ name: true }).meta({ id: "RetryProfileDraft" });
+
+export const retryProfileCalls = [
+  defineCall({
+    name: "retryProfiles.list",
+    method: "GET",
+    path: "/api/retry-profiles",
+    summary: "The built-in retry profiles, then the custom ones.",
+    answer: listOf(retryProfileAnswer),
+  }),
+  defineCall({
+    name: "retryProfiles.create",
+    method: "POST",
+    path: "/api/retry-profiles",
+    summary: "Makes a retry profile. What is left out is as in `documented`.",
+    body: retryProfileDraft,
+    answer: retryProfileAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "retryProfiles.get",
+    method: "GET",
+    path: "/api/retry-profiles/{id}",
+    summary: "One retry profile, by its id or its name.",
+    params: byId,
+    answer: retryProfileAnswer,
+  }),
+  defineCall({
+    name: "retryProfiles.update",
+    method: "PATCH",
+    path: "/api/retry-profiles/{id}",
+    summary: "Changes what is given.",
+    params: byId,
+    body: retryProfileChanges,
+    answer: retryProfileAnswer,
+  }),
+  defineCall({
+    name: "retryProfiles.delete",
+    method: "DELETE",
+    path: "/api/retry-profiles/{id}",
+    summary: "Deletes a custom retry profile.",
+    params: byId,
+    answer: deleted,
+  }),
+] as const;

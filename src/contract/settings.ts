@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+import { answerMode } from "./sources.ts";
+
+const members = {
+  vendor: z.string().describe("The product token of `User-Agent: <vendor>/1.0`."),
+  seed: z.int().describe("Feeds retry jitter, random failures and shares of faults."),
+  jitter: z.boolean(),
+  laneConnections: z.int().describe("Connections per webhook."),
+  unknownKeys: answerMode.describe("How requests with an unknown write key are answered."),
+  maxMessages: z.int().nullable().describe("Retention: the newest messages that are kept; null keeps all."),
+  maxAgeMs: z.int().nullable().describe("Retention: for how long, in wall time; null keeps all."),
+  synchronous: z.enum(["NORMAL", "FULL"]),
+};
+
+export const settingsAnswer = z.object(members).meta({ id: "Settings" });
+export const settingsChanges = z.strictObject(members).partial().meta({ id: "SettingsChanges" });
+
+export const settingsCalls = [
+  defineCall({ name: "settings.get", method: "GET", path: "/api/settings", summary: "The settings.", answer: settingsAnswer }),
+  defineCall({
+    name: "settings.update",
+    method: "PATCH",
+    path: "/api/settings",
+    summary: "Changes what is given.",
+    body: settingsChanges,
+    answer: settingsAnswer,
+  }),
+] as const;

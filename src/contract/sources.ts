@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { sourceKinds } from "../domain/states.ts";
+import { defineCall } from "./call.ts";
+import { byId, deleted, listOf, time } from "./shapes.ts";
+
+export const answerMode = z.enum(["explain", "production"]);
+const sourceKind = z.enum(sourceKinds);
+
+export const ingestFault = z
+  .strictObject({
+    do: z.enum(["answer", "delay", "cut"]),
+    status: z.int().optional().describe("`answer`: 500 when left out."),
+    retryAfter: z.int().optional().describe("`answer`: seconds in a `Retry-After` header."),
+    delayMs: z.int().optional().describe("How long the request waits first; goes with the other two as well."),
+    times: z.int().optional().describe("Serves this many requests, then is over."),
+    chance: z.number().optional().describe("Serves this share of the requests, 0 to 1."),
+  })
+  .meta({ id: "IngestFault" });
+
+export const sourceAnswer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    kind: sourceKind,
+    writeKey: z.string(),
+    mode: answerMode,
+    deduplicate: z.boolean(),
+    correctClockSkew: z.boolean(),
+    faults: z.array(ingestFault),
+    createdAt: time,
+  })
+  .meta({ id: "Source" });
+export type SourceAnswer = z.output<typeof sourceAnswer>;
+
+export const sourceDraft = z
+  .strictObject({
+    name: z.string(),
+    kind: sourceKind.optional(),
+    writeKey: z.string().optional().describe("Made when left out."),
+    mode: answerMode.optional(),
+    deduplicate: z.boolean().optional(),
+    correctClockSkew: z.boolean().optional(),
+    faults: z.array(ingestFault).optional(),
+  })
+  .meta({ id: "SourceDraft" });
+
+export const sourceCalls = [
+  defineCall({ name: "sources.list", method: "GET", path: "/api/sources", summary: "All sources.", answer: listOf(sourceAnswer) }),
+  defineCall({
+    name: "sources.create",
+    method: "POST",
+    path: "/api/sources",
+    summary: "Makes a source.",
+    body: sourceDraft,
+    answer: sourceAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "sources.get",
+    method: "GET",
+    path: "/api/sources/{id}",
+    summary: "One source.",
+    params: byId,
+    answer: sourceAnswer,
+  }),
+  defineCall({
+    name: "sources.update",
+    method: "PATCH",
+    path: "/api/sources/{id}",
+    summary: "Changes what is given.",
+    params: byId,
+    body: sourceDraft.partial(),
+    answer: sourceAnswer,
+  }),
+  defineCall({
+    name: "sources.delete",
+    method: "DELETE",
+    path: "/api/sources/{id}",
+    summary: "Deletes a source. Its messages stay.",
+    params: byId,
+    answer: deleted,
+  }),
+] as const;

@@ -1,0 +1,131 @@
+/** Why an exchange came to nothing, as an outcome, a code and a sentence for the person who looks at the attempt. */
+
+import type { ExchangeResult } from "./exchange.ts";
+import type { Target } from "./target.ts";
+
+/** How far a connection had come. */
+export type Stage = "lookup" | "connecting" | "securing" | "open";
+
+export type Failure = { outcome: ExchangeResult["outcome"]; error: { code: string; message: string } };
+
+export function connectionError(code: string, message: string): Failure {
+  return { outcome: "connection_error", error: { code, message } };
+}
+
+/** An error of the socket before the answer was whole. `progress` says what had come of it. */
+export function socketFailure(raised: unknown, target: Target, stage: Stage, progress: string): Failure {
+  const error = mostTelling(raised);
+  const code = codeOf(error);
+  if (isTlsFailure(code, stage)) return { outcome: "tls_error", error: { code, message: tlsSentence(code, error, target) } };
+  return connectionError(code, connectionSentence(code, error, target, stage, progress));
+}
+
+export function deadlineFailure(target: Target, stage: Stage, progress: string): Failure {
+  const where = {
+    lookup: `while the address of ${target.host} was being looked up`,
+    connecting: `while connecting to ${place(target)}`,
+    securing: `during the TLS handshake with ${place(target)}`,
+    open: progress,
+  }[stage];
+  return { outcome: "timeout", error: { code: "timeout", message: `The time for the whole answer was over ${where}.` } };
+}
+
+/** Of several addresses that were tried, the one that failed for a reason of its own and not for want of a route. */
+function mostTelling(raised: unknown): Error {
+  if (raised instanceof AggregateError) {
+    const errors = raised.errors.filter((error) => error instanceof Error);
+    return errors.find((error) => !noRoute.has(codeOf(error))) ?? errors[0] ?? raised;
+  }
+  return raised instanceof Error ? raised : new Error(String(raised));
+}
+
+const noRoute = new Set(["ENETUNREACH", "EHOSTUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT"]);
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "connection_failed";
+}
+
+/**
+ * During the handshake everything is TLS's fault but what the system says about the connection below it. After it only an
+ * alert is: in TLS 1.3 a receiver that wants a client's certificate says so when the request may already be on its way.
+ */
+function isTlsFailure(code: string, stage: Stage): boolean {
+  if (stage === "securing") return !/^E[A-Z0-9]+$/.test(code) || code === "EPROTO";
+  return stage === "open" && /^ERR_SSL_.*ALERT/.test(code) && !code.includes("CLOSE_NOTIFY");
+}
+
+function connectionSentence(code: string, error: Error, target: Target, stage: Stage, progress: string): string {
+  switch (code) {
+    case "ENOTFOUND":
+      return `The host name ${target.host} has no address in DNS. Check its spelling.`;
+    case "EAI_AGAIN":
+      return `The host name ${target.host} could not be looked up, because DNS does not answer. This machine may be offline.`;
+    case "ECONNREFUSED":
+      return `Nothing listens at ${place(target)}: the connection was refused.`;
+    case "ECONNRESET":
+    case "EPIPE":
+    case "ECONNABORTED":
+      if (stage === "open") return `The receiver reset the connection ${progress}.`;
+      if (stage === "securing")
+        return `The receiver ended the connection during the TLS handshake. It may not speak TLS at ${place(target)}.`;
+      return `The connection to ${place(target)} was reset while it was being made.`;
+    case "ETIMEDOUT":
+      return `${place(target)} did not answer to the attempt to connect.`;
+    case "ENETUNREACH":
+    case "EHOSTUNREACH":
+    case "EADDRNOTAVAIL":
+      return `There is no route to ${place(target)}. This machine may be offline.`;
+    case "EMFILE":
+    case "ENFILE":
+      return "This machine allows no more open connections. Close some programs, or raise its limit for open files.";
+    default:
+      if (stage === "lookup") return `The host name ${target.host} could not be looked up (${code}). Check its spelling.`;
+      return `The connection to ${place(target)} failed ${stage === "open" ? progress : "while it was being made"}: ${error.message}.`;
+  }
+}
+
+const trustIt =
+  "have Hookyard trust it: add it to the system's certificate store, or start Hookyard with NODE_EXTRA_CA_CERTS set to its PEM file";
+
+function tlsSentence(code: string, error: Error, target: Target): string {
+  const certificate = `The certificate of ${target.host}`;
+  switch (code) {
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+      return `${certificate} is self-signed, so nobody vouches for it. Use one that an authority has signed, or ${trustIt}.`;
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+      return `${certificate} is signed by an authority that this machine does not know. Use one from a known authority, or take that authority's certificate and ${trustIt}.`;
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+      return `${certificate} cannot be traced to an authority that this machine knows. Either the receiver leaves out the intermediate certificates, and has to send the full chain, or the authority is unknown here: then take its certificate and ${trustIt}.`;
+    case "CERT_HAS_EXPIRED":
+      return `${certificate}, or one it depends on, has expired. Renew it at the receiver.`;
+    case "CERT_NOT_YET_VALID":
+      return `${certificate} is not valid yet. Check the clocks of the receiver and of this machine.`;
+    case "CERT_REVOKED":
+      return `${certificate} has been revoked. Replace it at the receiver.`;
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `${certificate} is for another host (${namesOf(error)}). Use a URL with a name that it covers, or a certificate that covers ${target.host}.`;
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
+    case "ERR_SSL_HTTP_REQUEST":
+      return `${place(target)} does not speak TLS. If it speaks plain HTTP, the URL must begin with http://.`;
+    default:
+      if (/CERTIFICATE_REQUIRED|BAD_CERTIFICATE/.test(code))
+        return `${target.host} asks for a certificate of the client, which Hookyard has none of. Turn that demand off at the receiver.`;
+      if (code.startsWith("ERR_SSL_"))
+        return `The TLS handshake with ${place(target)} failed (${code}). Check the TLS versions and ciphers that the receiver allows: it must speak HTTP/1.1 over TLS 1.2 or 1.3.`;
+      return `${certificate} was not accepted: ${error.message}. Replace it at the receiver, or ${trustIt}.`;
+  }
+}
+
+function namesOf(error: Error): string {
+  const certificate = "cert" in error ? error.cert : null;
+  if (typeof certificate === "object" && certificate !== null && "subjectaltname" in certificate)
+    return String(certificate.subjectaltname).slice(0, 200);
+  return "it names none";
+}
+
+function place(target: Target): string {
+  return `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
+}

@@ -1,0 +1,149 @@
+/** The status line and headers of an answer, read from their exact text. */
+
+export type ResponseHead = {
+  status: number;
+  headers: [string, string][];
+  framing: Framing;
+  /** The receiver is willing to take another request on this connection. */
+  keepAlive: boolean;
+  /** What its `Keep-Alive: timeout=N` says, in milliseconds; null when it says nothing. */
+  keepAliveMs: number | null;
+};
+
+/** How the end of the body is found. */
+export type Framing = { by: "length"; length: number } | { by: "chunks" } | { by: "close" };
+
+/** What is wrong with a head. `head` is there when status and headers could be read and only the framing is wrong. */
+export type HeadProblem = { problem: string; head: Pick<ResponseHead, "status" | "headers"> | null };
+
+// Node's own parser stops at 2,000; no receiver comes near either.
+const maxHeaders = 1_000;
+
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const statusLine = /^HTTP\/1\.(\d) ([1-9]\d\d)(?: .*)?$/;
+
+/** Reads a whole head, up to and including its empty line. Lines may end in a bare line feed, as RFC 9112 allows a recipient to accept. */
+export function parseResponseHead(text: string): ResponseHead | HeadProblem {
+  const headers: [string, string][] = [];
+  let status = 0;
+  let minor = 0;
+  let start = 0;
+  for (;;) {
+    const feed = text.indexOf("\n", start);
+    if (feed === -1) return unreadable("it has no empty line");
+    const line = text.slice(start, feed > start && text.charCodeAt(feed - 1) === 13 ? feed - 1 : feed);
+    if (line.includes("\r")) return unreadable("a line holds a carriage return in its middle");
+    if (start === 0) {
+      const match = statusLine.exec(line);
+      if (!match) return unreadable("its first line is no HTTP/1 status line");
+      minor = Number(match[1]);
+      status = Number(match[2]);
+    } else if (line === "") {
+      break;
+    } else {
+      const problem = addHeader(headers, line);
+      if (problem) return unreadable(problem);
+    }
+    start = feed + 1;
+  }
+  return readFraming(status, minor, headers);
+}
+
+function addHeader(headers: [string, string][], line: string): string | null {
+  const first = line.charCodeAt(0);
+  if (first === 32 || first === 9) {
+    const last = headers.at(-1);
+    if (!last) return "it starts with a folded line";
+    last[1] = `${last[1]} ${trim(line, 0)}`;
+    return null;
+  }
+  if (headers.length === maxHeaders) return `it has more than ${maxHeaders} headers`;
+  const colon = line.indexOf(":");
+  if (colon === -1) return `header line ${headers.length + 1} has no colon`;
+  const name = line.slice(0, colon);
+  if (!headerName.test(name)) return `the name of header ${headers.length + 1} is not legal`;
+  headers.push([name, trim(line, colon + 1)]);
+  return null;
+}
+
+/** `String.trim` would also take a no-break space, which is part of a value. */
+function trim(line: string, from: number): string {
+  let start = from;
+  let end = line.length;
+  while (start < end && isBlank(line.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(line.charCodeAt(end - 1))) end -= 1;
+  return line.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9;
+}
+
+function readFraming(status: number, minor: number, headers: [string, string][]): ResponseHead | HeadProblem {
+  let length: string | null = null;
+  let coding: string | null = null;
+  let connection = "";
+  let keepAliveMs: number | null = null;
+  for (const [name, value] of headers) {
+    // Nearly all headers are told apart by their length alone.
+    switch (name.length) {
+      case 10: {
+        const lower = name.toLowerCase();
+        if (lower === "connection") connection += `,${value.toLowerCase()}`;
+        else if (lower === "keep-alive") keepAliveMs = parseKeepAlive(value);
+        break;
+      }
+      case 14: {
+        if (name.toLowerCase() !== "content-length") break;
+        length = length === null ? value : `${length},${value}`;
+        break;
+      }
+      case 17: {
+        if (name.toLowerCase() === "transfer-encoding") coding = value.toLowerCase();
+        break;
+      }
+    }
+  }
+  const wantsClose = hasToken(connection, "close");
+  const keepAlive = !wantsClose && (minor >= 1 || hasToken(connection, "keep-alive"));
+  const head = { status, headers, keepAlive, keepAliveMs };
+
+  if (status < 200 || status === 204 || status === 304) return { ...head, framing: { by: "length", length: 0 } };
+  if (coding !== null) {
+    // RFC 9112 6.3: chunked last says where the body ends, anything else runs to the end of the connection. A length beside it
+    // is overruled, and the connection is not trusted with another request.
+    const chunked = coding === "chunked" || /,[ \t]*chunked$/.test(coding);
+    if (chunked) return { ...head, framing: { by: "chunks" }, keepAlive: keepAlive && length === null && minor >= 1 };
+    return { ...head, framing: { by: "close" }, keepAlive: false };
+  }
+  if (length === null) return { ...head, framing: { by: "close" }, keepAlive: false };
+  const parsed = parseLength(length);
+  if (typeof parsed === "string") return { problem: parsed, head: { status, headers } };
+  return { ...head, framing: { by: "length", length: parsed } };
+}
+
+function parseLength(text: string): number | string {
+  let length: number | null = null;
+  for (const part of text.split(",")) {
+    const digits = part.trim();
+    if (!/^\d+$/.test(digits)) return `its Content-Length is no number: ${text.slice(0, 60)}`;
+    const value = Number(digits);
+    if (!Number.isSafeInteger(value)) return `its Content-Length is beyond any size: ${text.slice(0, 60)}`;
+    if (length !== null && length !== value) return `it has several Content-Lengths that differ: ${text.slice(0, 60)}`;
+    length = value;
+  }
+  return length ?? 0;
+}
+
+function parseKeepAlive(value: string): number | null {
+  const match = /(?:^|[,; ])timeout=(\d{1,6})\b/i.exec(value);
+  return match ? Number(match[1]) * 1_000 : null;
+}
+
+function hasToken(list: string, token: string): boolean {
+  return list.includes(token) && list.split(",").some((part) => part.trim() === token);
+}
+
+function unreadable(problem: string): HeadProblem {
+  return { problem, head: null };
+}

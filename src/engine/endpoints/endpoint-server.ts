@@ -1,0 +1,208 @@
+/**
+ * The two ports of the test endpoints, HTTP and HTTPS: it listens, reads whole requests and hands them on, and answers
+ * by itself what is not HTTP. Started and stopped by the endpoints; knows no programs. Every method is let through,
+ * and nothing that arrives ends the process.
+ */
+
+import { createServer as createHttpServer } from "node:http";
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { createSecureContext } from "node:tls";
+import type { SecureContext } from "node:tls";
+import type { Authority, Identity } from "./authority.ts";
+import type { Exchange } from "./serve-step.ts";
+
+/** Thirty times the largest delivery: whoever sends more has taken this for something else. */
+const maxBody = 1024 * 1024;
+/** What is over the limit is read to its end, so that the client sees its answer; up to here. */
+const maxDiscarded = 64 * 1024 * 1024;
+
+const serverOptions: ServerOptions = {
+  // Longer than any client keeps an idle connection: a connection that we end between two requests looks like a fault.
+  keepAliveTimeout: 75_000,
+  // A client on this machine needs milliseconds for these; who takes longer drips its request.
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
+  requireHostHeader: false,
+};
+
+export type EndpointRequest = Exchange & {
+  tls: boolean;
+  method: string;
+  /** As it came, query included. */
+  url: string;
+  rawHeaders: readonly string[];
+  /** As much as was kept; `bodyLength` says how much came. */
+  body: Uint8Array;
+  bodyLength: number;
+  tooLarge: boolean;
+};
+
+export type EndpointServerOptions = {
+  host: string;
+  port: number;
+  tlsPort: number;
+  authority: Authority;
+  receive: (request: EndpointRequest) => void;
+};
+
+export type EndpointServer = {
+  start(): Promise<{ port: number; tlsPort: number }>;
+  stop(): Promise<void>;
+};
+
+export function createEndpointServer({ host, port, tlsPort, authority, receive }: EndpointServerOptions): EndpointServer {
+  const sockets = new Map<string, Socket>();
+  const track = (socket: Socket): void => {
+    const key = clientOf(socket);
+    sockets.set(key, socket);
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => {
+      if (sockets.get(key) === socket) sockets.delete(key);
+    });
+  };
+  const onRequest = (request: IncomingMessage, response: ServerResponse, tls: boolean): void => {
+    const tcp = tls ? sockets.get(clientOf(request.socket)) : request.socket;
+    if (tcp !== undefined) readRequest({ request, response, tcp }, tls, receive);
+  };
+
+  const http = createHttpServer(serverOptions, (request, response) => onRequest(request, response, false));
+  http.prependListener("connection", track);
+  const contextFor = createContexts(authority);
+  const https = createHttpsServer(
+    { ...serverOptions, SNICallback: (host, done) => done(null, contextFor(host)) },
+    (request, response) => onRequest(request, response, true),
+  );
+  let withoutName: Identity | null = null;
+  https.prependListener("connection", (socket: Socket) => {
+    track(socket);
+    const identity = authority.identityFor(null);
+    if (identity !== withoutName) https.setSecureContext(identity);
+    withoutName = identity;
+  });
+  for (const server of [http, https]) answerBadInput(server);
+
+  return {
+    async start() {
+      const plain = await listen(http, host, port);
+      try {
+        return { port: plain, tlsPort: await listen(https, host, tlsPort) };
+      } catch (error) {
+        await close(http);
+        throw error;
+      }
+    },
+    async stop() {
+      const closed = [close(http), close(https)];
+      for (const socket of sockets.values()) socket.destroy();
+      await Promise.all(closed);
+    },
+  };
+}
+
+/** Reads the whole request before anything is done about it. */
+function readRequest(exchange: Exchange, tls: boolean, receive: (request: EndpointRequest) => void): void {
+  const { request, response } = exchange;
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  let bodyLength = 0;
+  const finish = (): void => {
+    const body = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+    const { method = "", url = "", rawHeaders } = request;
+    try {
+      receive({ ...exchange, tls, method, url, rawHeaders, body, bodyLength, tooLarge: bodyLength > maxBody });
+    } catch (error) {
+      answerJson(response, 500, "internal", `The test endpoint failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  request.on("data", (chunk: Buffer) => {
+    bodyLength += chunk.byteLength;
+    if (bodyLength <= maxBody) {
+      chunks.push(chunk);
+      kept += chunk.byteLength;
+    } else if (kept < maxBody) {
+      chunks.push(chunk.subarray(0, maxBody - kept));
+      kept = maxBody;
+    }
+    if (bodyLength > maxDiscarded) request.socket.destroy();
+  });
+  request.on("end", finish);
+  // A client that goes in the middle of its request has sent none.
+  request.on("error", () => {});
+}
+
+export function answerJson(response: ServerResponse, status: number, code: string, message: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const body = JSON.stringify({ code, message });
+  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
+  response.end(body);
+}
+
+const badInput: Record<string, { status: string; code: string; message: string }> = {
+  HPE_HEADER_OVERFLOW: { status: "431 Request Header Fields Too Large", code: "headers_too_large", message: "The headers are over 16 KB." },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: "408 Request Timeout", code: "request_timeout", message: "The request did not arrive in time." },
+};
+
+function answerBadInput(server: Server): void {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    const known = badInput[error.code ?? ""];
+    if (!socket.writable || (known === undefined && !error.code?.startsWith("HPE_"))) {
+      socket.destroy();
+      return;
+    }
+    const { status, code, message } = known ?? {
+      status: "400 Bad Request",
+      code: "bad_request",
+      message: `This is not an HTTP request that can be read: ${error.message}`,
+    };
+    refuse(socket, status, code, message);
+  });
+  server.on("connect", (_request: IncomingMessage, socket: Socket) => {
+    refuse(socket, "405 Method Not Allowed", "no_proxy", "A test endpoint is no proxy.");
+  });
+}
+
+function refuse(socket: Socket, status: string, code: string, message: string): void {
+  const body = JSON.stringify({ code, message });
+  const head = [`HTTP/1.1 ${status}`, "Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`, "Connection: close"];
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  socket.destroySoon();
+}
+
+/** TLS contexts, made anew only when a certificate has been renewed. */
+function createContexts(authority: Authority): (host: string) => SecureContext {
+  const contexts = new WeakMap<Identity, SecureContext>();
+  return (host) => {
+    const identity = authority.identityFor(host);
+    const context = contexts.get(identity) ?? createSecureContext(identity);
+    contexts.set(identity, context);
+    return context;
+  };
+}
+
+/** TLS hides the TCP socket below it; both have the same client. */
+function clientOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`;
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    if (server.listening) server.close(() => resolve());
+    else resolve();
+  });
+}

@@ -1,0 +1,135 @@
+import { createHmac } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import type { DestinationId, EndpointId, ReceivedRequestId } from "../../domain/ids.ts";
+import { ReceivedRequests } from "./received-requests.ts";
+import type { KnownSecret, NewReceivedRequest } from "./received-requests.ts";
+
+const endpoint = 7 as EndpointId;
+const id = (number: number) => number as ReceivedRequestId;
+
+function request(number: number, body: Uint8Array | string = "{}", rawHeaders: string[] = []): NewReceivedRequest {
+  const bytes = Buffer.from(body);
+  return {
+    id: id(number),
+    receivedAt: 1_000 + number,
+    tls: false,
+    method: "POST",
+    path: "/hook",
+    rawHeaders,
+    body: bytes,
+    bodyLength: bytes.byteLength,
+    step: 0,
+    did: "answer",
+    status: 200,
+  };
+}
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+}
+
+describe("the recording of received requests", () => {
+  test("lists the newest first, page by page", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    for (let number = 1; number <= 5; number += 1) received.add(request(number));
+    const first = received.list(2, null);
+    expect(first.items.map((item) => item.id)).toEqual([5, 4]);
+    expect(first).toMatchObject({ nextCursor: 4, total: 5, dropped: 0 });
+    const second = received.list(3, first.nextCursor);
+    expect(second.items.map((item) => item.id)).toEqual([3, 2, 1]);
+    expect(second.nextCursor).toBeNull();
+  });
+
+  test("keeps the newest thousand of 20,000, counts the dropped ones, and its memory stays flat", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    const body = Buffer.alloc(8_000, "x");
+    const addMany = (from: number, to: number): number => {
+      for (let number = from; number <= to; number += 1) received.add(request(number, Buffer.from(body), ["X-Number", `${number}`]));
+      // The second run waits for what the first has set free in the background.
+      collectGarbage();
+      collectGarbage();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const before = addMany(1, 2_000);
+    const after = addMany(2_001, 20_000);
+    // Kept, the 18,000 would take 140 MB.
+    expect(after - before).toBeLessThan(16 * 1024 * 1024);
+    expect(received.list(1, null)).toMatchObject({ total: 1_000, dropped: 19_000 });
+    expect(received.list(2_000, null).items.at(-1)?.id).toBe(19_001);
+  });
+
+  test("keeps at most 8 MB, oldest dropped first", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    const body = Buffer.alloc(64 * 1024, "x");
+    for (let number = 1; number <= 200; number += 1) received.add(request(number, body));
+    const { items, total, dropped } = received.list(1_000, null);
+    const bytes = items.reduce((sum, item) => sum + item.body.byteLength, 0);
+    expect(bytes).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(bytes).toBeGreaterThan(7.8 * 1024 * 1024);
+    expect(total + dropped).toBe(200);
+    expect(items.at(-1)?.id).toBe(dropped + 1);
+  });
+
+  test("says what message it was", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    received.add(request(1, '{"type":"track","event":"Signed Up","userId":"u1","messageId":"m1"}'));
+    received.add(request(2, '{"type":"alias","Previous ID":"a","User ID":"u2"}'));
+    received.add(request(3, '{"type":"page","name":"Home","userId":7}'));
+    received.add(request(4, "not JSON"));
+    received.add(request(5, "[1]"));
+    expect(received.list(5, null).items.map((item) => item.message)).toEqual([
+      { type: null, messageId: null, event: null, userId: null },
+      { type: null, messageId: null, event: null, userId: null },
+      { type: "page", messageId: null, event: "Home", userId: null },
+      { type: "alias", messageId: null, event: null, userId: "u2" },
+      { type: "track", messageId: "m1", event: "Signed Up", userId: "u1" },
+    ]);
+  });
+
+  test("says under which secrets the signature verifies, also for a body that it cuts", () => {
+    const secrets: KnownSecret[] = [
+      { destinationId: 1 as DestinationId, name: "One", secret: "first secret" },
+      { destinationId: 2 as DestinationId, name: "Two", secret: "zweites Geheimnis ü" },
+    ];
+    const received = new ReceivedRequests(endpoint, () => secrets);
+    const long = JSON.stringify({ type: "track", event: "Long", properties: { text: "é".repeat(60_000) } });
+    for (const [number, body] of ['{"type":"track"}', long].entries()) {
+      const signature = createHmac("sha1", "zweites Geheimnis ü").update(body).digest("hex");
+      received.add(request(number, body, ["x-signature", signature]));
+    }
+    received.add(request(2, '{"type":"track"}'));
+    const [unsigned, cut, whole] = received.list(3, null).items;
+    for (const item of [cut, whole]) {
+      expect(item?.signature?.verifies).toEqual([
+        { destinationId: 1, name: "One", valid: false },
+        { destinationId: 2, name: "Two", valid: true },
+      ]);
+    }
+    expect(unsigned?.signature).toBeNull();
+    expect(cut).toMatchObject({ message: { event: "Long" }, bodyLength: Buffer.byteLength(long) });
+    expect(cut?.body.byteLength).toBe(64 * 1024);
+  });
+
+  test("keeps headers as they came, in order and repeated", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    received.add(request(1, "", ["X-B", "1", "x-a", "2", "X-B", "3"]));
+    expect(received.list(1, null).items[0]?.headers).toEqual([
+      ["X-B", "1"],
+      ["x-a", "2"],
+      ["X-B", "3"],
+    ]);
+  });
+
+  test("starts anew when it is cleared", () => {
+    const received = new ReceivedRequests(endpoint, () => []);
+    for (let number = 1; number <= 1_100; number += 1) received.add(request(number));
+    received.clear();
+    expect(received.list(10, null)).toEqual({ items: [], nextCursor: null, total: 0, dropped: 0 });
+    received.add(request(2_000));
+    expect(received.list(10, null)).toMatchObject({ total: 1, dropped: 0 });
+  });
+});

@@ -1,0 +1,142 @@
+/**
+ * What one test endpoint has received, newest kept, in memory only. Taking a request in copies and parses nothing, so
+ * that a flood of them costs little; its message and signature are looked at when somebody reads it.
+ */
+
+import type { DestinationId, EndpointId, ReceivedRequestId } from "../../domain/ids.ts";
+import { sign, signatureKey } from "../../domain/signature.ts";
+import type { ReceivedRequest } from "../pipeline.ts";
+import { readMessageFacts } from "./message-facts.ts";
+
+/** Enough to look back over a run; a list longer than that is searched by messages, not by what arrived. */
+const maxRequests = 1_000;
+/** With a dozen endpoints under load this stays a third of the 300 MB that the whole process may take. */
+const maxBytes = 8 * 1024 * 1024;
+/** Twice the largest message, so every payload is kept whole; attempts keep as much of an answer. */
+export const maxBodyKept = 64 * 1024;
+
+export type KnownSecret = { destinationId: DestinationId; name: string; secret: string };
+
+export type NewReceivedRequest = Pick<ReceivedRequest, "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status"> & {
+  /** Names and values in turn, as they came. */
+  rawHeaders: readonly string[];
+  /** The whole body; the recording cuts it. */
+  body: Uint8Array;
+  bodyLength: number;
+};
+
+/** The status is filled in when the answer's head goes out. */
+export type ReceivedEntry = { status: number | null };
+
+type Entry = ReceivedEntry &
+  Omit<NewReceivedRequest, "status"> & {
+    bytes: number;
+    /** Read at once where the kept part of the body would not tell. */
+    read: Pick<ReceivedRequest, "message" | "signature"> | null;
+  };
+
+export class ReceivedRequests {
+  /** A ring: entries lie at `#first`, `#first + 1`, … modulo its size, oldest first. */
+  #ring: (Entry | undefined)[] = [];
+  #first = 0;
+  #count = 0;
+  #bytes = 0;
+  #dropped = 0;
+  readonly #endpointId: EndpointId;
+  readonly #secrets: () => KnownSecret[];
+
+  constructor(endpointId: EndpointId, secrets: () => KnownSecret[]) {
+    this.#endpointId = endpointId;
+    this.#secrets = secrets;
+  }
+
+  add(request: NewReceivedRequest): ReceivedEntry {
+    const cut = request.body.byteLength > maxBodyKept;
+    const body = cut ? copyOf(request.body.subarray(0, maxBodyKept)) : withoutSlack(request.body);
+    const read = cut ? { message: readMessageFacts(request.body), signature: this.#signature(request.rawHeaders, request.body) } : null;
+    const entry: Entry = { ...request, body, read, bytes: body.byteLength + request.path.length + headerBytes(request.rawHeaders) };
+    this.#bytes += entry.bytes;
+    while (this.#count > 0 && (this.#count === maxRequests || this.#bytes > maxBytes)) this.#dropOldest();
+    this.#ring[(this.#first + this.#count) % maxRequests] = entry;
+    this.#count += 1;
+    return entry;
+  }
+
+  list(limit: number, before: ReceivedRequestId | null) {
+    const end = before === null ? this.#count : this.#countBelow(before);
+    const start = Math.max(0, end - limit);
+    const items: ReceivedRequest[] = [];
+    for (let index = end - 1; index >= start; index -= 1) items.push(this.#read(this.#at(index)));
+    const nextCursor = start > 0 ? (items.at(-1)?.id ?? null) : null;
+    return { items, nextCursor, total: this.#count, dropped: this.#dropped };
+  }
+
+  clear(): void {
+    this.#ring = [];
+    this.#first = 0;
+    this.#count = 0;
+    this.#bytes = 0;
+    this.#dropped = 0;
+  }
+
+  #dropOldest(): void {
+    this.#bytes -= this.#at(0).bytes;
+    this.#ring[this.#first] = undefined;
+    this.#first = (this.#first + 1) % maxRequests;
+    this.#count -= 1;
+    this.#dropped += 1;
+  }
+
+  #at(index: number): Entry {
+    const entry = this.#ring[(this.#first + index) % maxRequests];
+    if (entry === undefined) throw new RangeError(`No received request at ${index}`);
+    return entry;
+  }
+
+  #countBelow(id: ReceivedRequestId): number {
+    let low = 0;
+    let high = this.#count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#at(middle).id < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #read(entry: Entry): ReceivedRequest {
+    const { rawHeaders, bytes: _, read, ...rest } = entry;
+    const found = read ?? { message: readMessageFacts(entry.body), signature: this.#signature(rawHeaders, entry.body) };
+    return { ...rest, endpointId: this.#endpointId, headers: pairs(rawHeaders), ...found };
+  }
+
+  #signature(rawHeaders: readonly string[], body: Uint8Array): ReceivedRequest["signature"] {
+    const value = pairs(rawHeaders).find(([name]) => name.toLowerCase() === "x-signature")?.[1];
+    if (value === undefined) return null;
+    const verifies = this.#secrets().map(({ destinationId, name, secret }) => ({
+      destinationId,
+      name,
+      valid: sign(signatureKey(secret), body) === value,
+    }));
+    return { value, verifies };
+  }
+}
+
+function pairs(rawHeaders: readonly string[]): [string, string][] {
+  const list: [string, string][] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) list.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
+  return list;
+}
+
+function headerBytes(rawHeaders: readonly string[]): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, 0);
+}
+
+/** A small view would keep the whole buffer behind it alive. */
+function withoutSlack(body: Uint8Array): Uint8Array {
+  return body.buffer.byteLength > body.byteLength ? copyOf(body) : body;
+}
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.from(bytes);
+}

@@ -1,0 +1,73 @@
+/** HTTP clients that are not ours, brought to one answer: what they saw, or how they failed. */
+
+import { execFile, execFileSync } from "node:child_process";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { Agent, request as undiciRequest } from "undici";
+
+export type Seen = { status: number; headers: Record<string, string>; body: string } | { failed: string };
+
+export type AskOptions = { body?: string; method?: string; ca?: string; timeoutMs?: number };
+
+/** Node's own client; `failed` is the error's code. Names below localhost resolve to loopback, as everywhere here. */
+export function askWithNode(url: string, { body = "{}", method = "POST", ca, timeoutMs }: AskOptions = {}): Promise<Seen> {
+  return new Promise((resolve) => {
+    const fail = (error: NodeJS.ErrnoException): void => resolve({ failed: error.code ?? error.message });
+    const { hostname, protocol } = new URL(url);
+    const tls = protocol === "https:" ? { ca, servername: hostname } : {};
+    const send = protocol === "https:" ? httpsRequest : httpRequest;
+    const request = send(url, { method, agent: false, lookup: toLoopback, ...tls }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", fail);
+      response.on("end", () => {
+        const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
+        resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks).toString() });
+      });
+    });
+    if (timeoutMs !== undefined) request.setTimeout(timeoutMs, () => request.destroy(Object.assign(new Error(), { code: "CLIENT_TIMEOUT" })));
+    request.on("error", fail);
+    request.end(body);
+  });
+}
+
+type Lookup = NonNullable<import("node:http").RequestOptions["lookup"]>;
+const toLoopback: Lookup = (_host, options, done) => {
+  if (options.all === true) done(null, [{ address: "127.0.0.1", family: 4 }]);
+  else done(null, "127.0.0.1", 4);
+};
+
+/** `failed` is the error's code; undici names a parser's error by its class. */
+export async function askWithUndici(url: string, { body = "{}", timeoutMs = 0 }: AskOptions = {}): Promise<Seen> {
+  const dispatcher = new Agent();
+  const signal = timeoutMs === 0 ? undefined : AbortSignal.timeout(timeoutMs);
+  try {
+    const answer = await undiciRequest(url, { method: "POST", body, dispatcher, signal });
+    const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
+    return { status: answer.statusCode, headers, body: await answer.body.text() };
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    return { failed: name === "HTTPParserError" || typeof code !== "string" ? name : code };
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+export const hasCurl = ((): boolean => {
+  try {
+    execFileSync("curl", ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    console.warn("curl is not on this machine: the cases with curl are skipped.");
+    return false;
+  }
+})();
+
+/** curl's exit code and what it printed. */
+export function curl(...args: string[]): Promise<{ exit: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile("curl", ["--silent", "--noproxy", "*", ...args], { encoding: "latin1" }, (error, output) => {
+      resolve({ exit: error === null ? 0 : Number(error.code), output });
+    });
+  });
+}

@@ -1,0 +1,89 @@
+/** Test endpoints on free ports with a stepped clock, as tests need them. */
+
+import { afterEach } from "vitest";
+import type { Step, TestEndpoint } from "../../src/domain/configuration.ts";
+import type { EndpointId } from "../../src/domain/ids.ts";
+import { isProblem } from "../../src/domain/problem.ts";
+import type { Problem } from "../../src/domain/problem.ts";
+import { Holds } from "../../src/engine/clock/holds.ts";
+import { createAuthority } from "../../src/engine/endpoints/authority.ts";
+import { createEndpoints } from "../../src/engine/endpoints/endpoints.ts";
+import type { EndpointsOptions } from "../../src/engine/endpoints/endpoints.ts";
+import type { EndpointDraft, EndpointView } from "../../src/engine/pipeline.ts";
+import { createSteppedClock } from "./stepped-clock.ts";
+
+export const testAuthority = createAuthority({ dataDir: null });
+
+export function createEndpointStore(): EndpointsOptions["store"] {
+  const kept = new Map<EndpointId, TestEndpoint>();
+  let last = 0;
+  return {
+    endpoints: () => [...kept.values()],
+    insertEndpoint(endpoint) {
+      last += 1;
+      const inserted = { ...endpoint, id: last as EndpointId };
+      kept.set(inserted.id, inserted);
+      return inserted;
+    },
+    updateEndpoint: (endpoint) => void kept.set(endpoint.id, endpoint),
+    deleteEndpoint: (id) => void kept.delete(id),
+  };
+}
+
+const started: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((each) => each.stop()));
+});
+
+export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
+  const clock = createSteppedClock();
+  const holds = new Holds();
+  const waiters: { count: number; resolve: () => void }[] = [];
+  let received = 0;
+  const endpoints = createEndpoints({
+    store: createEndpointStore(),
+    clock,
+    holds,
+    changes: {
+      note(area, _id, added) {
+        if (area !== "received" || added !== true) return;
+        received += 1;
+        for (const waiter of waiters) if (waiter.count <= received) waiter.resolve();
+      },
+      noteMany: () => {},
+    },
+    authority: testAuthority,
+    seed: () => 1,
+    secrets: () => [],
+    host: "127.0.0.1",
+    port: 0,
+    tlsPort: 0,
+    ...options,
+  });
+  const { url, tlsUrl } = await endpoints.start();
+  started.push(endpoints);
+  return {
+    endpoints,
+    clock,
+    holds,
+    url,
+    tlsUrl,
+    create: (draft: Partial<EndpointDraft> & { steps: Step[] }): EndpointView => unwrap(endpoints.create({ name: "Under test", ...draft })),
+    /** Resolves when that many requests have been received since the start, and their steps have begun. */
+    whenReceived: (count: number) =>
+      new Promise<void>((resolve) => {
+        if (received >= count) resolve();
+        else waiters.push({ count, resolve });
+      }),
+  };
+}
+
+/** Turns of the event loop, for sockets and holds to catch up, until the condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export function unwrap<Value>(value: Value | Problem): Value {
+  if (isProblem(value)) throw new Error(`${value.code}: ${value.message}`);
+  return value;
+}

@@ -183,7 +183,7 @@ function explainDigest(body: Uint8Array, secret: string, given: string, bodyIsKn
     }
   }
   const elimination = bodyIsKnown
-    ? "the body is the same, so the receiver uses another secret"
+    ? "with this secret the receiver's body does not give its digest, so the receiver uses another secret"
     : "most likely the receiver uses another secret: none of the usual changes to the body gives its digest. Give the receiver's body to be sure";
   return plain(parts.length === 0 ? "wrong_secret" : cause, sentenceOf([...parts, elimination]));
 }

@@ -1,6 +1,6 @@
 /** What separates words; marks count as part of the letter before them. */
 const separators = /[^\p{L}\p{N}\p{Mn}\p{Mc}]+/u;
-const turns = /(?<=\p{Ll}[\p{Mn}\p{Mc}]*)(?=[\p{Lu}\p{Lt}])/u;
+const turns = /(?<=\p{Ll}[\p{Mn}\p{Mc}]*)(?=\p{Changes_When_Lowercased})/u;
 const marksFirst = /^[\p{Mn}\p{Mc}]+/u;
 /** They choose how an emoji looks, and would be all that is left of one. */
 const variationSelectors = /[\uFE00-\uFE0F]/g;

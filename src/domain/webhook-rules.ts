@@ -15,6 +15,7 @@ export function checkWebhookUrl(url: string): string | null {
   if (match === null) return "Write the full URL with http:// or https:// at its start.";
   const [, scheme = "", authority = ""] = match;
   if (!/^https?$/i.test(scheme)) return `The URL must start with http:// or https://, not ${scheme}://.`;
+  if (authority.includes("\\")) return "The URL must have / in place of \\.";
   const hostAndPort = authority.slice(authority.lastIndexOf("@") + 1);
   const bracket = hostAndPort.startsWith("[") ? hostAndPort.indexOf("]") : -1;
   if (hostAndPort.startsWith("[") && bracket === -1) return "The IPv6 address in the URL lacks its closing bracket.";

@@ -1,0 +1,159 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { RetryProfile } from "./configuration.ts";
+import { builtInProfiles, isRetryable, nextRoundAt, plannedRounds, type RoundOptions } from "./retry.ts";
+import type { Outcome } from "./states.ts";
+
+const profile = (name: string): RetryProfile => builtInProfiles.find((each) => each.name === name) as RetryProfile;
+const documented = profile("documented");
+const start = Date.UTC(2026, 10, 21);
+const first: RoundOptions = {
+  profile: documented,
+  round: 1,
+  roundStartedAt: start,
+  firstAttemptAt: start,
+  seed: 1,
+  sequence: 1,
+  jitter: false,
+};
+const window = 4 * 3_600_000;
+
+describe("what is retried", () => {
+  const answers = (name: string): number[] =>
+    Array.from({ length: 900 }, (_, index) => index + 100).filter((status) => isRetryable(profile(name), "http_error", status));
+  const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+  test("by documented: every 5xx and nothing else", () => {
+    expect(answers("documented")).toEqual(range(500, 599));
+  });
+
+  test("by hosted: some 4xx, and 5xx but two", () => {
+    expect(answers("hosted")).toEqual([408, 410, 429, 460, ...range(500, 599).filter((status) => status !== 501 && status !== 505)]);
+  });
+
+  test("by standard-webhooks: all that is no success, except 410", () => {
+    expect(answers("standard-webhooks")).not.toContain(410);
+    expect(answers("standard-webhooks")).toEqual(expect.arrayContaining([302, 400, 429, 500]));
+    expect(answers("standard-webhooks").some((status) => status >= 200 && status <= 299)).toBe(false);
+  });
+
+  test.each<[Outcome, boolean]>([
+    ["timeout", true],
+    ["connection_error", true],
+    ["tls_error", false],
+    ["success", false],
+  ])("every built-in profile on %s: %s", (outcome, retried) => {
+    for (const each of builtInProfiles) expect(isRetryable(each, outcome, outcome === "success" ? 200 : null)).toBe(retried);
+  });
+
+  test("timeouts and connection errors only where the profile says so", () => {
+    expect(isRetryable({ ...documented, retryTimeouts: false }, "timeout", null)).toBe(false);
+    expect(isRetryable({ ...documented, retryConnectionErrors: false }, "connection_error", null)).toBe(false);
+  });
+});
+
+describe("the schedule of documented", () => {
+  test("without jitter is 10 s, doubling, at most 30 min, for four hours", () => {
+    const seconds = plannedRounds(first).map((time, index, times) => (time - (times[index - 1] ?? start)) / 1000);
+    expect(seconds).toEqual([10, 20, 40, 80, 160, 320, 640, 1280, 1800, 1800, 1800, 1800, 1800, 1800]);
+  });
+
+  test("has an end exactly at the end of the window", () => {
+    const last = { ...first, round: 20, roundStartedAt: start + window - 1_800_000 };
+    expect(nextRoundAt(last)).toBe(start + window);
+    expect(nextRoundAt({ ...last, roundStartedAt: last.roundStartedAt + 1 })).toBeNull();
+  });
+
+  test("comes out at a whole second, the nearest", () => {
+    expect(nextRoundAt({ ...first, roundStartedAt: start + 499 })).toBe(start + 10_000);
+    expect(nextRoundAt({ ...first, roundStartedAt: start + 500 })).toBe(start + 11_000);
+  });
+
+  const options = fc
+    .record({
+      round: fc.integer({ min: 1, max: 40 }),
+      since: fc.integer({ min: 0, max: window }),
+      offset: fc.integer({ min: 0, max: 999 }),
+      seed: fc.integer(),
+      sequence: fc.integer({ min: 1 }),
+      jitter: fc.boolean(),
+    })
+    .map(({ since, offset, ...rest }): RoundOptions => ({
+      ...first,
+      ...rest,
+      firstAttemptAt: start + offset,
+      roundStartedAt: start + offset + since,
+    }));
+
+  test("stays within the jitter's bounds, on whole seconds, after the round and inside the window", () => {
+    fc.assert(
+      fc.property(options, (each) => {
+        const next = nextRoundAt(each);
+        const plain = Math.min(1_800_000, 10_000 * 2 ** (each.round - 1));
+        const end = each.firstAttemptAt + window;
+        if (next === null) {
+          expect(each.roundStartedAt + plain * (each.jitter ? 1.1 : 1)).toBeGreaterThan(end - 1000);
+          return;
+        }
+        const delay = next - each.roundStartedAt;
+        expect(next % 1000).toBe(0);
+        expect(delay).toBeGreaterThan(0);
+        expect(next).toBeLessThanOrEqual(end);
+        // At the end of the window the whole second may lie up to a second before the bound.
+        const slack = each.jitter && next + 1000 <= end ? 0 : 1000;
+        expect(delay).toBeGreaterThanOrEqual(plain * (each.jitter ? 0.9 : 1) - slack);
+        expect(delay).toBeLessThanOrEqual(plain * (each.jitter ? 1.1 : 1) + (each.jitter ? 0 : 500));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("is the same for the same seed, and another for another seed or sequence number", () => {
+    const seeded = { ...first, jitter: true };
+    expect(plannedRounds(seeded)).toEqual(plannedRounds({ ...seeded }));
+    expect(plannedRounds({ ...seeded, seed: 2 })).not.toEqual(plannedRounds(seeded));
+    expect(plannedRounds({ ...seeded, sequence: 2 })).not.toEqual(plannedRounds(seeded));
+  });
+
+  test("plans what will come to pass, round by round", () => {
+    const planned = plannedRounds({ ...first, jitter: true, firstAttemptAt: start + 321, roundStartedAt: start + 321 });
+    let roundStartedAt = start + 321;
+    for (const [index, time] of planned.entries()) {
+      const next = nextRoundAt({ ...first, jitter: true, firstAttemptAt: start + 321, round: index + 1, roundStartedAt });
+      expect(next).toBe(time);
+      roundStartedAt = time;
+    }
+    expect(planned.at(-1)).toBeLessThanOrEqual(start + 321 + window);
+  });
+
+  test("spreads the deliveries over the jitter's whole width", () => {
+    const delays = Array.from(
+      { length: 500 },
+      (_, sequence) => (nextRoundAt({ ...first, round: 5, jitter: true, sequence }) as number) - start,
+    );
+    expect(Math.min(...delays)).toBeLessThan(146_000);
+    expect(Math.max(...delays)).toBeGreaterThan(174_000);
+  });
+});
+
+describe("other schedules", () => {
+  test.each([
+    ["svix", [5, 300, 1800, 7200, 18_000, 36_000, 36_000]],
+    ["convoy", [10, 30, 60, 180, 300, 600, 900]],
+  ])("of %s end when their list is used up", (name, expected) => {
+    const times = plannedRounds({ ...first, profile: profile(name) });
+    expect(times.map((time, index) => (time - (times[index - 1] ?? start)) / 1000)).toEqual(expected);
+  });
+
+  test.each(builtInProfiles)("of $name have room for their list, late rounds included", (each) => {
+    if (each.schedule.kind === "exponential") return;
+    const longest = each.schedule.delaysMs.reduce((sum, delay) => sum + delay * (1 + each.jitter) + each.timeoutMs, 0);
+    expect(longest).toBeLessThan(each.windowMs);
+  });
+
+  test("never stand still, even with no delay at all", () => {
+    const busy: RetryProfile = { ...documented, windowMs: 3000, schedule: { kind: "exponential", firstMs: 0, factor: 2, capMs: 0 } };
+    expect(plannedRounds({ ...first, profile: busy })).toEqual([start + 1000, start + 2000, start + 3000]);
+    expect(nextRoundAt({ ...first, profile: { ...busy, windowMs: 0 } })).toBeNull();
+  });
+});

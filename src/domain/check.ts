@@ -70,10 +70,10 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
     }
   }
   const context = mergeContext(item["context"], frame);
-  const sentAt = readTime("sentAt", item["sentAt"] ?? frame.sentAt, warnings);
+  const sentAt = readSentAt(item["sentAt"] ?? frame.sentAt, warnings);
   const given = readTime("timestamp", item["timestamp"], warnings);
   let timestamp = given ?? frame.now;
-  if (frame.correctClockSkew && given !== null && sentAt !== null) timestamp = frame.now - (sentAt - given);
+  if (frame.correctClockSkew && given !== null && sentAt !== null) timestamp = frame.now - (sentAt.time - given);
   return {
     ok: true,
     message: {
@@ -84,7 +84,7 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
       event: text(eventOf(item, type)),
       timestamp,
       originalTimestamp: given === null ? null : formatTimestamp(given),
-      sentAt: sentAt === null ? null : formatTimestamp(sentAt),
+      sentAt: sentAt === null ? null : sentAt.text,
       members: item,
       context,
       integrations: mergeIntegrations(item["integrations"], context["integrations"], frame.integrations, warnings),
@@ -217,6 +217,17 @@ function readTime(name: "timestamp" | "sentAt", value: Json | undefined, warning
     warnings.push(`\`${name}\` is ${quoted(value)}, which is not a time that can be read: ${consequence}.`);
   }
   return time;
+}
+
+/** All messages of a batch have one `sentAt`: it is read once. */
+let lastSentAt: { value: Json; time: number; text: string } = { value: null, time: 0, text: "" };
+
+function readSentAt(value: Json | undefined, warnings: string[]): { time: number; text: string } | null {
+  if (value === lastSentAt.value && typeof value === "string") return lastSentAt;
+  const time = readTime("sentAt", value, warnings);
+  if (time === null) return null;
+  lastSentAt = { value: value ?? null, time, text: formatTimestamp(time) };
+  return lastSentAt;
 }
 
 function kindOf(value: Json): string {

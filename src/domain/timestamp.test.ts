@@ -85,6 +85,7 @@ describe("a time is read", () => {
     const range = fc.integer({ min: Date.UTC(1, 0, 1), max: Date.UTC(9999, 11, 31) });
     fc.assert(
       fc.property(range, (time) => {
+        expect(formatTimestamp(time)).toBe(new Date(time).toISOString());
         expect(parseTimestamp(new Date(time).toISOString())).toBe(time);
         expect(parseTimestamp(formatTimestamp(time).replace("Z", "+0000").replace("T", " "))).toBe(time);
       }),

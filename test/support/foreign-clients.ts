@@ -25,7 +25,8 @@ export function askWithNode(url: string, { body = "{}", method = "POST", ca, tim
         resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks).toString() });
       });
     });
-    if (timeoutMs !== undefined) request.setTimeout(timeoutMs, () => request.destroy(Object.assign(new Error(), { code: "CLIENT_TIMEOUT" })));
+    if (timeoutMs !== undefined)
+      request.setTimeout(timeoutMs, () => request.destroy(Object.assign(new Error(), { code: "CLIENT_TIMEOUT" })));
     request.on("error", fail);
     request.end(body);
   });

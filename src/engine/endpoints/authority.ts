@@ -75,7 +75,9 @@ export function createAuthority({ dataDir, wallNow = machineTime }: AuthorityOpt
   };
 
   const selfSigned = (host: CertificateHost): Kept =>
-    obtain(host, isInForce, () => makeCertificate({ name: host, issuer: null, use: "server", hosts: ownNames(host), ...lifetime(serverDays) }));
+    obtain(host, isInForce, () =>
+      makeCertificate({ name: host, issuer: null, use: "server", hosts: ownNames(host), ...lifetime(serverDays) }),
+    );
 
   const signed = (host: CertificateHost): Kept => {
     const isExpired = host === "expired.localhost";

@@ -64,7 +64,10 @@ function extensions({ use, hosts }: CertificateRequest, publicKey: KeyObject, is
 
 /** Whoever trusts the authority trusts it for names and addresses of this machine and no others. */
 const loopbackOnly = sequence(
-  explicit(0, Buffer.concat([sequence(implicit(2, Buffer.from("localhost"))), sequence(implicit(7, Buffer.from([127, 0, 0, 0, 255, 0, 0, 0])))])),
+  explicit(
+    0,
+    Buffer.concat([sequence(implicit(2, Buffer.from("localhost"))), sequence(implicit(7, Buffer.from([127, 0, 0, 0, 255, 0, 0, 0])))]),
+  ),
 );
 
 function extension(id: string, value: Uint8Array, critical?: "critical"): Uint8Array {
@@ -88,6 +91,9 @@ function keyIdentifier(key: KeyObject): Buffer {
 }
 
 function toPem(der: Uint8Array): string {
-  const lines = Buffer.from(der).toString("base64").match(/.{1,64}/g) ?? [];
+  const lines =
+    Buffer.from(der)
+      .toString("base64")
+      .match(/.{1,64}/g) ?? [];
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }

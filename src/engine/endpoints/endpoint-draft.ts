@@ -17,7 +17,11 @@ const maxBodyLength = 1024 * 1024;
 type Checked = Omit<TestEndpoint, "id" | "createdAt">;
 
 /** The endpoint that comes of a draft, or of changes to `present`. */
-export function checkDraft(draft: Partial<EndpointDraft>, present: TestEndpoint | null, taken: (path: string) => boolean): Checked | Problem {
+export function checkDraft(
+  draft: Partial<EndpointDraft>,
+  present: TestEndpoint | null,
+  taken: (path: string) => boolean,
+): Checked | Problem {
   const name = (draft.name ?? present?.name ?? "").trim();
   if (name === "") return invalid("A test endpoint needs a name.");
   if (name.length > maxNameLength) return invalid(`The name is longer than ${maxNameLength} characters.`);
@@ -29,7 +33,12 @@ export function checkDraft(draft: Partial<EndpointDraft>, present: TestEndpoint 
     const wrong = findWrong(step);
     if (wrong !== null) return invalid(`Step ${index + 1}: ${wrong}`, { step: index });
   }
-  return { name, path, steps: steps.length === 0 ? [{ do: "answer", status: 200 }] : steps, after: draft.after ?? present?.after ?? "repeat-last" };
+  return {
+    name,
+    path,
+    steps: steps.length === 0 ? [{ do: "answer", status: 200 }] : steps,
+    after: draft.after ?? present?.after ?? "repeat-last",
+  };
 }
 
 function checkPath(given: string, present: TestEndpoint | null, taken: (path: string) => boolean): string | Problem {
@@ -59,12 +68,17 @@ function findWrong(step: Step): string | null {
   const { times, chance, status, delayMs, forMs, body, headers = {} } = step;
   if (times !== undefined && (!Number.isSafeInteger(times) || times < 1)) return "`times` is a whole number from 1.";
   if (chance !== undefined && !(chance >= 0 && chance <= 1)) return "`chance` is a share from 0 to 1.";
-  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599)) return "`status` is a whole number from 200 to 599.";
+  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599))
+    return "`status` is a whole number from 200 to 599.";
   if (step.do === "redirect" && status !== undefined && (status < 300 || status > 399)) return "a redirect has a `status` from 300 to 399.";
   if (!isWait(delayMs)) return "`delayMs` is from 0 to 86400000 (24 hours).";
   if (!isWait(forMs)) return "`forMs` is from 0 to 86400000 (24 hours).";
   if (body !== undefined && body.length > maxBodyLength) return "`body` is longer than 1 MB.";
-  return Object.entries(headers).map(findWrongHeader).find((wrong) => wrong !== null) ?? null;
+  return (
+    Object.entries(headers)
+      .map(findWrongHeader)
+      .find((wrong) => wrong !== null) ?? null
+  );
 }
 
 function isWait(ms: number | undefined): boolean {

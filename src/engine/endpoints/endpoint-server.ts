@@ -71,9 +71,8 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
   const http = createHttpServer(serverOptions, (request, response) => onRequest(request, response, false));
   http.prependListener("connection", track);
   const contextFor = createContexts(authority);
-  const https = createHttpsServer(
-    { ...serverOptions, SNICallback: (host, done) => done(null, contextFor(host)) },
-    (request, response) => onRequest(request, response, true),
+  const https = createHttpsServer({ ...serverOptions, SNICallback: (host, done) => done(null, contextFor(host)) }, (request, response) =>
+    onRequest(request, response, true),
   );
   let withoutName: Identity | null = null;
   https.prependListener("connection", (socket: Socket) => {

@@ -109,7 +109,12 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
   const receive = (request: EndpointRequest): void => {
     const runtime = byPath.get(pathOf(request.url));
     if (runtime === undefined) {
-      answerJson(request.response, 404, "not_found", `There is no test endpoint at ${request.url}. Its page in the inspector shows its address.`);
+      answerJson(
+        request.response,
+        404,
+        "not_found",
+        `There is no test endpoint at ${request.url}. Its page in the inspector shows its address.`,
+      );
       return;
     }
     const { endpoint, program, received, serving } = runtime;

@@ -16,11 +16,39 @@ const cases: Case[] = [
     curlExit: 0,
     status: 418,
   },
-  { name: "an empty answer", step: { do: "answer" }, node: { status: 200, body: "" }, undici: { status: 200, body: "" }, curlExit: 0, status: 200 },
-  { name: "a 204", step: { do: "answer", status: 204, body: "unsent" }, node: { status: 204, body: "" }, undici: { status: 204, body: "" }, curlExit: 0, status: 204 },
-  { name: "a hang", step: { do: "hang" }, node: { failed: "CLIENT_TIMEOUT" }, undici: { failed: expect.any(String) }, curlExit: 28, status: null },
+  {
+    name: "an empty answer",
+    step: { do: "answer" },
+    node: { status: 200, body: "" },
+    undici: { status: 200, body: "" },
+    curlExit: 0,
+    status: 200,
+  },
+  {
+    name: "a 204",
+    step: { do: "answer", status: 204, body: "unsent" },
+    node: { status: 204, body: "" },
+    undici: { status: 204, body: "" },
+    curlExit: 0,
+    status: 204,
+  },
+  {
+    name: "a hang",
+    step: { do: "hang" },
+    node: { failed: "CLIENT_TIMEOUT" },
+    undici: { failed: expect.any(String) },
+    curlExit: 28,
+    status: null,
+  },
   { name: "a reset", step: { do: "reset" }, node: { failed: "ECONNRESET" }, undici: { failed: "ECONNRESET" }, curlExit: 56, status: null },
-  { name: "a close", step: { do: "close" }, node: { failed: "ECONNRESET" }, undici: { failed: "UND_ERR_SOCKET" }, curlExit: 52, status: null },
+  {
+    name: "a close",
+    step: { do: "close" },
+    node: { failed: "ECONNRESET" },
+    undici: { failed: "UND_ERR_SOCKET" },
+    curlExit: 52,
+    status: null,
+  },
   {
     name: "a truncated answer",
     step: { do: "truncate", body: "0123456789" },
@@ -53,7 +81,14 @@ const cases: Case[] = [
     curlExit: 0,
     status: 307,
   },
-  { name: "a drip over no time", step: { do: "drip", forMs: 0, body: "all" }, node: { status: 200, body: "all" }, undici: { status: 200 }, curlExit: 0, status: 200 },
+  {
+    name: "a drip over no time",
+    step: { do: "drip", forMs: 0, body: "all" },
+    node: { status: 200, body: "all" },
+    undici: { status: 200 },
+    curlExit: 0,
+    status: 200,
+  },
 ];
 
 describe.each(cases)("$name, as clients see it", ({ step, node, undici, curlExit, status }) => {
@@ -96,7 +131,9 @@ describe("on the wire", () => {
       let bytes = "";
       let ended = false;
       let error: string | null = null;
-      const socket = connect(Number(port), "127.0.0.1", () => socket.write(`POST ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`));
+      const socket = connect(Number(port), "127.0.0.1", () =>
+        socket.write(`POST ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`),
+      );
       socket.on("data", (chunk) => (bytes += chunk.toString("latin1")));
       socket.on("end", () => (ended = true));
       socket.on("error", (failure: NodeJS.ErrnoException) => (error = failure.code ?? null));
@@ -106,7 +143,10 @@ describe("on the wire", () => {
   test.each<[Step, { bytes: string; ended: boolean; error: string | null }]>([
     [{ do: "close" }, { bytes: "", ended: true, error: null }],
     [{ do: "reset" }, { bytes: "", ended: false, error: "ECONNRESET" }],
-    [{ do: "garbage", body: "SSH-2.0-not-http\r\n" }, { bytes: "SSH-2.0-not-http\r\n", ended: true, error: null }],
+    [
+      { do: "garbage", body: "SSH-2.0-not-http\r\n" },
+      { bytes: "SSH-2.0-not-http\r\n", ended: true, error: null },
+    ],
   ])("%j leaves exactly this", async (step, expected) => {
     const { create } = await startEndpoints();
     expect(await exchange(create({ steps: [step] }).url)).toEqual(expected);
@@ -182,7 +222,12 @@ describe("waiting goes by the clock", () => {
 
   test("nothing stays scheduled when the endpoint is gone, and its clients are let go", async () => {
     const { create, clock, endpoints, whenReceived } = await startEndpoints();
-    const { id, url } = create({ steps: [{ do: "hang", forMs: 60_000, times: 2 }, { do: "answer", delayMs: 60_000 }] });
+    const { id, url } = create({
+      steps: [
+        { do: "hang", forMs: 60_000, times: 2 },
+        { do: "answer", delayMs: 60_000 },
+      ],
+    });
     const all = [askWithNode(url), askWithNode(url), askWithNode(url)];
     await whenReceived(3);
     expect(clock.scheduled()).toHaveLength(3);

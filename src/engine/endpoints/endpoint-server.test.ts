@@ -1,0 +1,152 @@
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { connect as connectTls } from "node:tls";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { askWithNode } from "../../../test/support/foreign-clients.ts";
+import { startEndpoints } from "../../../test/support/running-endpoints.ts";
+
+/** Sends bytes and gives back all that comes until the other side ends. */
+function sendBytes(url: string, bytes: string | Uint8Array): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(Number(new URL(url).port), "127.0.0.1", () => socket.end(bytes));
+    socket.on("data", (chunk) => (answer += chunk.toString("latin1")));
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(answer));
+  });
+}
+
+describe("the ports of the test endpoints", () => {
+  test("answer 404 in JSON where there is no endpoint", async () => {
+    const { url } = await startEndpoints();
+    const seen = await askWithNode(`${url}/nowhere?x=1`);
+    expect(seen).toMatchObject({ status: 404, headers: { "content-type": "application/json" } });
+    expect(JSON.parse("body" in seen ? seen.body : "")).toEqual({ code: "not_found", message: expect.stringContaining("/nowhere?x=1") });
+  });
+
+  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])("take %s and record it", async (method) => {
+    const { endpoints, create } = await startEndpoints();
+    const { id, url } = create({ steps: [{ do: "answer", status: 202 }] });
+    expect(await askWithNode(`${url}/?q=1`, { method, body: "" })).toMatchObject({ status: 202 });
+    expect(endpoints.received(id, 1, null)).toMatchObject({ items: [{ method, path: "/under-test/?q=1" }] });
+  });
+
+  test("take a request with the whole URL, as a proxy's client sends it", async () => {
+    const { url, create } = await startEndpoints();
+    create({ steps: [{ do: "answer", status: 202 }] });
+    expect(await sendBytes(url, "GET http://example.test/under-test?a HTTP/1.1\r\n\r\n")).toMatch(/^HTTP\/1\.1 202 /);
+  });
+
+  test("keep the bytes and the headers of a request as they came", async () => {
+    const { endpoints, url, create, clock } = await startEndpoints();
+    const { id } = create({ steps: [{ do: "answer" }] });
+    const body = Buffer.from([0, 255, 10, 13, 128]);
+    await sendBytes(
+      url,
+      Buffer.concat([Buffer.from("POST /under-test HTTP/1.1\r\nX-a: 1\r\nx-A:  2 \r\nContent-Length: 5\r\n\r\n"), body]),
+    );
+    const received = endpoints.received(id, 1, null);
+    expect(received).toMatchObject({
+      items: [
+        {
+          receivedAt: clock.now(),
+          bodyLength: 5,
+          headers: [
+            ["X-a", "1"],
+            ["x-A", "2"],
+            ["Content-Length", "5"],
+          ],
+        },
+      ],
+    });
+    expect("items" in received && Buffer.from(received.items[0]?.body ?? [])).toEqual(body);
+  });
+
+  test("answer 413 to a body over 1 MB, record it, and leave the program where it is", async () => {
+    const { endpoints, create } = await startEndpoints();
+    const { id, url } = create({ steps: [{ do: "reset" }, { do: "answer" }] });
+    expect(await askWithNode(url, { body: "x".repeat(1024 * 1024 + 1) })).toMatchObject({ status: 413 });
+    const received = endpoints.received(id, 1, null);
+    expect(received).toMatchObject({ items: [{ step: null, did: "default", status: 413, bodyLength: 1024 * 1024 + 1 }] });
+    expect("items" in received && received.items[0]?.body.byteLength).toBe(64 * 1024);
+    expect(endpoints.get(id)?.position).toMatchObject({ step: 0, received: 0 });
+  });
+
+  test("take a body of exactly 1 MB", async () => {
+    const { create } = await startEndpoints();
+    expect(await askWithNode(create({ steps: [{ do: "answer" }] }).url, { body: "x".repeat(1024 * 1024) })).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    ["no HTTP", "hello\r\n\r\n", 400],
+    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+    ["a wrong length", "POST /under-test HTTP/1.1\r\nContent-Length: many\r\n\r\n", 400],
+    ["a wrong chunk", "POST /under-test HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400],
+    ["headers without an end", `GET /under-test HTTP/1.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+    ["a request to be a proxy", "CONNECT example.test:443 HTTP/1.1\r\n\r\n", 405],
+  ])("answer %s in JSON and go on", async (_, bytes, status) => {
+    const { url, create } = await startEndpoints();
+    const endpoint = create({ steps: [{ do: "answer" }] });
+    const [head, body = ""] = (await sendBytes(url, bytes)).split("\r\n\r\n");
+    expect(head).toContain(`HTTP/1.1 ${status} `);
+    expect(JSON.parse(body)).toEqual({ code: expect.any(String), message: expect.any(String) });
+    expect(await askWithNode(endpoint.url)).toMatchObject({ status: 200 });
+  });
+
+  test("live through any bytes, on both ports", async () => {
+    const { url, tlsUrl, create } = await startEndpoints();
+    const endpoint = create({ steps: [{ do: "answer" }] });
+    const start = fc.constantFrom(
+      "",
+      "POST /under-test HTTP/1.1\r\n",
+      "GET /under-test HTTP/1.1\r\nContent-Length: 3\r\n\r\n",
+      "\x16\x03\x01",
+    );
+    await fc.assert(
+      fc.asyncProperty(start, fc.uint8Array({ maxLength: 200 }), fc.constantFrom(url, tlsUrl), async (first, bytes, target) => {
+        await sendBytes(target, Buffer.concat([Buffer.from(first, "latin1"), bytes]));
+      }),
+      { numRuns: 60 },
+    );
+    expect(await askWithNode(endpoint.url)).toMatchObject({ status: 200 });
+  });
+
+  test("record nothing of a request that ends in its middle", async () => {
+    const { endpoints, url, create } = await startEndpoints();
+    const { id } = create({ steps: [{ do: "answer" }] });
+    await sendBytes(url, "POST /under-test HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+    expect(endpoints.received(id, 1, null)).toMatchObject({ total: 0 });
+  });
+
+  test.each(["port", "tlsPort"] as const)("say with Node's own error that the %s is taken, and let go of the other", async (which) => {
+    const taken = createServer();
+    const port = await new Promise<number>((resolve) => {
+      taken.listen(0, "127.0.0.1", () => resolve((taken.address() as AddressInfo).port));
+    });
+    await expect(startEndpoints({ [which]: port })).rejects.toMatchObject({ code: "EADDRINUSE", port });
+    await new Promise((resolve) => taken.close(resolve));
+  });
+
+  test("end idle connections and unfinished handshakes at the stop", async () => {
+    const { endpoints, url, tlsUrl } = await startEndpoints();
+    const closed = [url, tlsUrl].map(
+      (target) =>
+        new Promise<void>((resolve, reject) => {
+          const socket = connect(Number(new URL(target).port), "127.0.0.1");
+          socket.on("error", () => {});
+          socket.on("close", () => resolve());
+          socket.on("timeout", reject);
+        }),
+    );
+    const secure = new Promise<void>((resolve) => {
+      const socket = connectTls({ port: Number(new URL(tlsUrl).port), host: "127.0.0.1", rejectUnauthorized: false }, () => {
+        socket.on("close", () => resolve());
+        socket.resume();
+        void endpoints.stop();
+      });
+      socket.on("error", () => {});
+    });
+    await Promise.all([...closed, secure]);
+  });
+});

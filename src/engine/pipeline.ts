@@ -177,5 +177,7 @@ export type ChangeFeed = {
 /** How the stations tell the feed. */
 export type Changes = {
   note(area: Area, id: string | null, added?: boolean): void;
+  /** Many at once: `count` of them, of which `ids` are the newest. */
+  noteMany(area: Area, ids: string[], count: number, added: boolean): void;
 };
 

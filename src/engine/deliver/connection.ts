@@ -12,7 +12,7 @@
 import type { Socket } from "node:net";
 import { dial } from "./dial.ts";
 import type { Exchange, ExchangeResult, SendRequest } from "./exchange.ts";
-import { connectionError, deadlineFailure, socketFailure } from "./failures.ts";
+import { closedFailure, connectionError, deadlineFailure, socketFailure } from "./failures.ts";
 import type { Failure, Stage } from "./failures.ts";
 import { ResponseParser } from "./response-parser.ts";
 import type { Target } from "./target.ts";
@@ -182,10 +182,7 @@ export class Connection {
     }
     this.#parser.end();
     if (this.#parser.complete) this.#answered(false);
-    else {
-      const code = this.#parser.headComplete ? "body_cut_short" : "closed_without_answer";
-      this.#finish(connectionError(code, `The receiver closed the connection ${this.#progress()}.`));
-    }
+    else this.#finish(closedFailure(this.target, this.#stage, this.#parser.headComplete, this.#progress()));
   }
 
   #failed(error: Error): void {

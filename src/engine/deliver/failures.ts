@@ -20,6 +20,12 @@ export function socketFailure(raised: unknown, target: Target, stage: Stage, pro
   return connectionError(code, connectionSentence(code, error, target, stage, progress));
 }
 
+/** The receiver closed the connection before the answer was whole. */
+export function closedFailure(target: Target, stage: Stage, headComplete: boolean, progress: string): Failure {
+  if (stage !== "open") return connectionError("closed_without_answer", handshakeEnded(target));
+  return connectionError(headComplete ? "body_cut_short" : "closed_without_answer", `The receiver closed the connection ${progress}.`);
+}
+
 export function deadlineFailure(target: Target, stage: Stage, progress: string): Failure {
   const where = {
     lookup: `while the address of ${target.host} was being looked up`,
@@ -66,8 +72,7 @@ function connectionSentence(code: string, error: Error, target: Target, stage: S
     case "EPIPE":
     case "ECONNABORTED":
       if (stage === "open") return `The receiver reset the connection ${progress}.`;
-      if (stage === "securing")
-        return `The receiver ended the connection during the TLS handshake. It may not speak TLS at ${place(target)}.`;
+      if (stage === "securing") return handshakeEnded(target);
       return `The connection to ${place(target)} was reset while it was being made.`;
     case "ETIMEDOUT":
       return `${place(target)} did not answer to the attempt to connect.`;
@@ -82,6 +87,10 @@ function connectionSentence(code: string, error: Error, target: Target, stage: S
       if (stage === "lookup") return `The host name ${target.host} could not be looked up (${code}). Check its spelling.`;
       return `The connection to ${place(target)} failed ${stage === "open" ? progress : "while it was being made"}: ${error.message}.`;
   }
+}
+
+function handshakeEnded(target: Target): string {
+  return `The receiver ended the connection during the TLS handshake. It may not speak TLS at ${place(target)}.`;
 }
 
 const trustIt =

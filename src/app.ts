@@ -1,0 +1,184 @@
+/**
+ * Composition: the one place that names concrete things. A host (headless or desktop) makes an app, starts it,
+ * serves its `api`, and stops it.
+ */
+
+import { createApi, type Api } from "./api/api.ts";
+import { PortTaken, type PortRole } from "./app-errors.ts";
+import { createChangeFeed } from "./engine/changes.ts";
+import { Activity } from "./engine/clock/activity.ts";
+import { Holds } from "./engine/clock/holds.ts";
+import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
+import { createConfiguration } from "./engine/configuration.ts";
+import { createDeliveries } from "./engine/deliver/deliveries.ts";
+import { Station } from "./engine/deliver/station.ts";
+import { createTrust } from "./engine/deliver/trust.ts";
+import { createAuthority } from "./engine/endpoints/authority.ts";
+import { createEndpoints } from "./engine/endpoints/endpoints.ts";
+import { Ingest } from "./engine/ingest/ingest.ts";
+import { createMessages } from "./engine/messages.ts";
+import type { Pipeline } from "./engine/pipeline.ts";
+import { createRate } from "./engine/rate.ts";
+import { createUpkeep } from "./engine/upkeep.ts";
+import { startTimer } from "./engine/wall.ts";
+import { openStore } from "./store/sqlite-store.ts";
+
+export type AppOptions = {
+  /** A directory, or `:memory:`. */
+  data: string;
+  host?: string;
+  /** 0 picks a free one. */
+  ports: { ingest: number; endpoints: number; endpointsTls: number };
+  report?: (error: unknown) => void;
+  version: string;
+};
+
+export type Addresses = { ingestUrl: string; endpointsUrl: string; endpointsTlsUrl: string; dataDir: string | null };
+
+export type App = {
+  pipeline: Pipeline;
+  api: Api;
+  /** Rejects with `PortTaken`. */
+  start(): Promise<Addresses>;
+  /** Ends what is under way under a deadline, stores the rest, closes everything. */
+  stop(): Promise<void>;
+};
+
+/** Throws an `OpenError` when the data cannot be opened. */
+export function createApp({ data, host = "127.0.0.1", ports, report = throwLater, version }: AppOptions): App {
+  const dataDir = data === ":memory:" ? null : data;
+  const store = openStore(data);
+  const changes = createChangeFeed();
+  const activity = new Activity();
+  const holds = new Holds();
+  const ingested = createRate();
+  const attempted = createRate();
+
+  const clock: PipelineClock = new PipelineClock({
+    store,
+    activity,
+    pending: () => station.hasWork(),
+    attemptsMade: () => station.attemptsMade,
+    onOverdue: () => station.spreadOverdue(),
+    onChange: () => changes.note("clock", null),
+    report,
+  });
+  const configuration = createConfiguration({
+    store,
+    now: () => clock.now(),
+    changes,
+    onChange: () => station.kick(),
+    onDestinationDeleted: (id) => deliveries.cancelOf(id),
+  });
+  const authority = createAuthority({ dataDir });
+  const trust = createTrust({ localAuthority: () => authority.authorityPem() });
+  const station: Station = new Station({ store, configuration, clock, activity, holds, trust, changes, onAttempts: attempted.add, report });
+  const deliveries = createDeliveries({ store, clock, activity, changes, kick: () => station.kick(), report });
+  const ingest = new Ingest({
+    store,
+    configuration,
+    clock,
+    activity,
+    changes,
+    onCommitted(messages) {
+      ingested.add(messages);
+      station.kick();
+    },
+    report,
+    host,
+    port: ports.ingest,
+  });
+  const endpoints = createEndpoints({
+    store,
+    clock,
+    holds,
+    changes,
+    authority,
+    seed: () => configuration.settings().seed,
+    secrets: () =>
+      configuration
+        .destinations()
+        .flatMap(({ id, name, sharedSecret }) => (sharedSecret === null ? [] : [{ destinationId: id, name, secret: sharedSecret }])),
+    host,
+    port: ports.endpoints,
+    tlsPort: ports.endpointsTls,
+  });
+  const upkeep = createUpkeep({ store, settings: () => configuration.settings(), changes, report });
+
+  let addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
+
+  const pipeline: Pipeline = {
+    clock,
+    configuration,
+    messages: createMessages({ store, configuration, ingest, changes }),
+    deliveries,
+    endpoints,
+    queries: store,
+    changes,
+    async settle(timeoutMs) {
+      const signal = new AbortController();
+      const limit = startTimer(timeoutMs, () => signal.abort());
+      const includeHeld = (): boolean => clock.state().mode !== "paused";
+      await activity.whenQuiet({ includeHeld: includeHeld(), signal: signal.signal });
+      limit.cancel();
+      const { queued, sending } = store.countByState();
+      return { settled: activity.isQuiet(includeHeld()), queued, sending };
+    },
+    rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
+    async reset(what) {
+      await station.clear(() => {
+        if (what === "everything") store.clearEverything();
+        else store.clearMessages();
+      });
+      configuration.reload();
+      if (what === "everything") endpoints.reload();
+      changes.note("messages", null);
+      changes.note("deliveries", null);
+      changes.note("unknown-keys", null);
+      if (what === "everything") for (const area of ["sources", "destinations", "endpoints", "retry-profiles"] as const) changes.note(area, null);
+    },
+  };
+
+  const listening = async <T>(role: PortRole, port: number, start: () => Promise<T>): Promise<T> => {
+    try {
+      return await start();
+    } catch (error) {
+      if (isAddressInUse(error)) throw new PortTaken({ port: error.port ?? port, role: error.port === ports.endpointsTls && role === "endpoints" ? "endpointsTls" : role });
+      throw error;
+    }
+  };
+
+  return {
+    pipeline,
+    api: createApi({ pipeline, about: () => ({ version, ...addresses }), report }),
+    async start() {
+      const ingestUrl = await listening("ingest", ports.ingest, () => ingest.start());
+      const { url, tlsUrl } = await listening("endpoints", ports.endpoints, () => endpoints.start());
+      addresses = { ingestUrl, endpointsUrl: url, endpointsTlsUrl: tlsUrl, dataDir };
+      clock.start();
+      station.start();
+      upkeep.start();
+      return addresses;
+    },
+    async stop() {
+      upkeep.stop();
+      await ingest.stop();
+      await station.stop();
+      await endpoints.stop();
+      clock.stop();
+      changes.stop();
+      store.close();
+    },
+  };
+}
+
+function isAddressInUse(error: unknown): error is NodeJS.ErrnoException & { port?: number } {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+}
+
+/** Without a reporter, an unexpected error is the process's. */
+function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

@@ -1,0 +1,71 @@
+/**
+ * The feed of what changed. Stations note changes as they commit them; the feed gathers what comes close together
+ * into one line per area and numbers the lines, so that a listener who was away can go on where it stopped.
+ */
+
+import type { Area, Change, ChangeFeed, Changes } from "./pipeline.ts";
+import { startIdleTimer, wallNow, type WallTimer } from "./wall.ts";
+
+/** Changes this close together are one line: twenty lines a second is as fast as a person can follow. */
+const gatherMs = 50;
+
+/** Lines that can still be asked for: several minutes of a busy pipeline. */
+const maxLines = 4096;
+
+const maxIds = 100;
+
+type Gathered = { ids: Set<string>; count: number; added: number };
+
+export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
+  const listeners = new Set<(changes: Change[]) => void>();
+  let lines: Change[] = [];
+  // Numbers start at the wall's time so that they also grow from one run to the next.
+  let sequence = wallNow() * 1000;
+  let gathered = new Map<Area, Gathered>();
+  let timer: WallTimer | null = null;
+
+  function publish(): void {
+    timer = null;
+    const fresh = [...gathered].map(([area, { ids, count, added }]): Change => {
+      sequence += 1;
+      return { sequence, area, ids: [...ids], count, added };
+    });
+    gathered = new Map();
+    lines.push(...fresh);
+    if (lines.length > maxLines * 2) lines = lines.slice(-maxLines);
+    for (const listener of listeners) listener(fresh);
+  }
+
+  function gather(area: Area, ids: readonly string[], count: number, added: number): void {
+    let entry = gathered.get(area);
+    if (entry === undefined) {
+      entry = { ids: new Set(), count: 0, added: 0 };
+      gathered.set(area, entry);
+    }
+    for (const id of ids) entry.ids.add(id);
+    if (entry.ids.size > maxIds) entry.ids = new Set([...entry.ids].slice(-maxIds));
+    entry.count += count;
+    entry.added += added;
+    timer ??= startIdleTimer(gatherMs, publish);
+  }
+
+  return {
+    note: (area, id, added = false) => gather(area, id === null ? [] : [id], 1, added ? 1 : 0),
+    noteMany: (area, ids, count, added) => gather(area, ids, count, added ? count : 0),
+    sequence: () => sequence,
+    since(from) {
+      if (from === sequence) return [];
+      const oldest = lines[0]?.sequence ?? sequence + 1;
+      if (from > sequence || from < oldest - 1) return null;
+      return lines.filter((line) => line.sequence > from);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    stop() {
+      timer?.cancel();
+      listeners.clear();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * One attempt: one request to one webhook under its deadline, and the record of it. The deadline is real time
+ * until a test endpoint holds the request; from then on it is clock time, counted from the same start.
+ */
+
+import type { Outcome } from "../../domain/states.ts";
+import type { Activity, Work } from "../clock/activity.ts";
+import type { Clock, ClockTimer } from "../clock/clock.ts";
+import type { Holds } from "../clock/holds.ts";
+import type { Phase, RecordedResponse } from "../ports.ts";
+import { startTimer, type WallTimer } from "../wall.ts";
+import type { Exchange, ExchangeResult, Sender } from "./exchange.ts";
+
+export type AttemptOptions = {
+  sender: Sender;
+  clock: Clock;
+  holds: Holds;
+  activity: Activity;
+  url: string;
+  headers: [string, string][];
+  body: Uint8Array;
+  timeoutMs: number;
+};
+
+export type AttemptResult = {
+  startedAt: number;
+  durationMs: number;
+  phases: Partial<Record<Phase, number>>;
+  simulated: boolean;
+  outcome: Outcome;
+  error: { code: string; message: string } | null;
+  requestHead: string;
+  response: RecordedResponse | null;
+};
+
+export type RunningAttempt = {
+  /** Null when it was stopped: then it is as if it had not been made. */
+  done: Promise<AttemptResult | null>;
+  /** Ended by whoever has put the result on record. */
+  work: Work;
+  stop(): void;
+};
+
+export function startAttempt({ sender, clock, holds, activity, url, headers, body, timeoutMs }: AttemptOptions): RunningAttempt {
+  const work = activity.begin();
+  const startedAt = clock.now();
+  const started = clock.monotonic();
+  const stamps: { phase: Phase; real: number; clock: number }[] = [];
+  let simulated = false;
+  let stopped = false;
+  let ended = false;
+  let unregister = (): void => undefined;
+  let deadline: WallTimer | ClockTimer;
+
+  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, clock: clock.now() - startedAt });
+  const abort = (): void => exchange.abort("deadline");
+
+  const exchange: Exchange = sender.send({
+    url,
+    headers,
+    body,
+    onPhase: stamp,
+    onSocket(address, port) {
+      unregister();
+      unregister = holds.register(address, port, {
+        hold() {
+          if (ended) return;
+          if (!simulated) {
+            simulated = true;
+            deadline.cancel();
+            deadline = clock.schedule(startedAt + timeoutMs, abort);
+          }
+          work.hold();
+        },
+        release: () => work.release(),
+      });
+    },
+  });
+  deadline = startTimer(timeoutMs, abort);
+
+  const done = exchange.done.then((result): AttemptResult | null => {
+    ended = true;
+    deadline.cancel();
+    unregister();
+    work.release();
+    if (stopped) return null;
+    const since = simulated ? clock.now() - startedAt : clock.monotonic() - started;
+    return {
+      startedAt,
+      durationMs: rounded(since),
+      phases: Object.fromEntries(stamps.map((each) => [each.phase, rounded(simulated ? each.clock : each.real)])),
+      simulated,
+      outcome: outcomeOf(result),
+      error: result.outcome === "timeout" ? timedOut(timeoutMs, result) : result.error,
+      requestHead: result.requestHead,
+      response: result.response,
+    };
+  });
+
+  return {
+    done,
+    work,
+    stop() {
+      stopped = true;
+      exchange.abort("stopped");
+    },
+  };
+}
+
+function outcomeOf({ outcome, response }: ExchangeResult): Outcome {
+  if (outcome !== "answered") return outcome;
+  const status = response?.status ?? 0;
+  return status >= 200 && status < 300 ? "success" : "http_error";
+}
+
+function timedOut(timeoutMs: number, result: ExchangeResult): { code: string; message: string } {
+  const seconds = timeoutMs / 1000;
+  const missing = result.response === null ? "no answer came" : "the answer was not complete";
+  return { code: "timeout", message: `After ${seconds} seconds ${missing}. The whole answer must be there within ${seconds} seconds of the start of the attempt.` };
+}
+
+/** To the microsecond. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,194 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { RawReceiver } from "../../../test/support/raw-receiver.ts";
+import { answering, closed, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
+import type { Exchange, ExchangeResult } from "./exchange.ts";
+
+afterEach(stopAll);
+
+describe("connections", () => {
+  test("are reused, the one used last first, and start at sent", async () => {
+    const there = await receiver({ onRequest: (socket, index) => index > 0 && socket.write(ok) });
+    const from = sender();
+    const url = `http://127.0.0.1:${there.port}/`;
+    const exchanges = [post(from, url), post(from, url), post(from, url)];
+    await Promise.all([0, 1, 2].map((index) => there.connection(index)));
+    const order = [1, 2, 0].map((index) => there.sockets[index]);
+    for (const socket of order) {
+      const ours = exchanges.find((exchange) => exchange.sockets[0] === `127.0.0.1 ${socket?.remotePort}`);
+      socket?.write(ok);
+      await ours?.done;
+    }
+    const next = [post(from, url), post(from, url)];
+    await Promise.all(next.map((exchange) => exchange.done));
+    expect(next.map((exchange) => exchange.sockets)).toEqual([
+      [`127.0.0.1 ${order[2]?.remotePort}`],
+      [`127.0.0.1 ${order[1]?.remotePort}`],
+    ]);
+    expect(next.map((exchange) => exchange.phases)).toEqual(Array(2).fill(["sent", "firstByte", "done"]));
+    expect(there.sockets).toHaveLength(3);
+  });
+
+  test.each([
+    ["the receiver says close", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"],
+    ["the receiver speaks HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"],
+    ["more came than was announced", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore"],
+    ["the receiver keeps idle ones too short", "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=0\r\nContent-Length: 0\r\n\r\n"],
+  ])("are ended when %s", async (_, answer) => {
+    const there = await answering(answer);
+    const from = sender();
+    const url = `http://127.0.0.1:${there.port}/`;
+    const first = await throughTheEnd(there, post(from, url));
+    expect(first).toMatchObject({ outcome: "answered", response: { status: 200, bodyLength: 0 } });
+    await post(from, url).done;
+    expect(there.sockets).toHaveLength(2);
+  });
+
+  test.each([
+    ["sends a byte", (there: RawReceiver) => there.sockets[0]?.write("x")],
+    ["ends it", (there: RawReceiver) => there.sockets[0]?.end()],
+    ["resets it", (there: RawReceiver) => there.sockets[0]?.resetAndDestroy()],
+  ])("an idle one is given up when the receiver %s", async (_, disturb) => {
+    const there = await answering(ok);
+    const from = sender();
+    const url = `http://127.0.0.1:${there.port}/`;
+    await post(from, url).done;
+    const gone = closed(there.sockets[0]);
+    disturb(there);
+    await gone;
+    // By the time of a round trip elsewhere, the news has come here.
+    await post(sender(), `http://127.0.0.1:${(await answering(ok)).port}/`).done;
+    expect(await post(from, url).done).toMatchObject({ outcome: "answered" });
+    expect(there.sockets).toHaveLength(2);
+  });
+
+  test("an idle one is ended after a second, or half a second before the receiver would", async () => {
+    const idleFor = async (answer: string) => {
+      const there = await answering(answer);
+      await post(sender(), `http://127.0.0.1:${there.port}/`).done;
+      const start = performance.now();
+      await closed(there.sockets[0]);
+      return performance.now() - start;
+    };
+    const [usual, limited] = await Promise.all([idleFor(ok), idleFor("HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=1\r\n\r\n")]);
+    expect(usual).toBeGreaterThan(900);
+    expect(limited).toBeGreaterThan(400);
+    expect(limited).toBeLessThan(900);
+  });
+
+  test("no more are kept than asked for, and none after close", async () => {
+    const there = await answering(ok);
+    const from = sender({ maxIdle: 1 });
+    const url = `http://127.0.0.1:${there.port}/`;
+    await Promise.all([post(from, url).done, post(from, url).done]);
+    const closes = there.sockets.map(closed);
+    await Promise.race(closes);
+    const last = post(from, url);
+    from.close();
+    await last.done;
+    await Promise.all(closes);
+    expect(there.sockets).toHaveLength(2);
+  });
+
+  test("an answer before the request was sent in full counts, and ends the connection", async () => {
+    const there = await receiver({
+      onConnection: (socket) => {
+        socket.once("data", () => {
+          socket.pause();
+          socket.write("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n");
+        });
+      },
+    });
+    const exchange = post(sender(), `http://127.0.0.1:${there.port}/`, { body: Buffer.alloc(20_000_000) });
+    expect(await exchange.done).toMatchObject({ outcome: "answered", response: { status: 413 } });
+    expect(exchange.phases).toEqual(["connect", "firstByte", "done"]);
+    const socket = await there.connection(0);
+    const gone = closed(socket);
+    socket.resume();
+    await gone;
+  });
+});
+
+describe("abort", () => {
+  test.each([
+    ["deadline", "timeout", "timeout"],
+    ["stopped", "connection_error", "stopped"],
+  ] as const)("%s ends a hanging exchange as %s", async (reason, outcome, code) => {
+    const there = await receiver({});
+    const exchange = post(sender(), `http://127.0.0.1:${there.port}/`);
+    const socket = await there.connection(0);
+    const asked = new Promise((resolve) => socket.once("data", resolve));
+    await asked;
+    const gone = closed(socket);
+    exchange.abort(reason);
+    expect(await exchange.done).toMatchObject({ outcome, error: { code }, response: null });
+    await gone;
+  });
+
+  test("keeps what had come of the answer", async () => {
+    const there = await receiver({ onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") });
+    const exchange: Exchange = sender().send({
+      url: `http://127.0.0.1:${there.port}/`,
+      headers: [],
+      body: new Uint8Array(0),
+      onPhase: (phase) => phase === "firstByte" && setImmediate(() => exchange.abort("deadline")),
+      onSocket: () => {},
+    });
+    const result = await exchange.done;
+    expect(result).toMatchObject({
+      outcome: "timeout",
+      response: { status: 200, body: new Uint8Array(Buffer.from("abc")), bodyLength: 3 },
+    });
+    expect(result.error?.message).toContain("after 3 of 9 bytes");
+  });
+
+  test("before the connection is there sends nothing", async () => {
+    const there = await answering(ok);
+    for (const host of ["127.0.0.1", "localhost", "no-such-host.invalid"]) {
+      const exchange = post(sender(), `http://${host}:${there.port}/`);
+      exchange.abort("deadline");
+      expect(await exchange.done).toMatchObject({ outcome: "timeout", requestHead: "", response: null });
+    }
+    expect(there.received.join("")).toBe("");
+  });
+
+  test("after the end changes nothing, not even for the next exchange on the connection", async () => {
+    const there = await answering(ok);
+    const from = sender();
+    const url = `http://127.0.0.1:${there.port}/`;
+    const first = post(from, url);
+    await first.done;
+    const second = post(from, url);
+    first.abort("deadline");
+    expect(await second.done).toMatchObject({ outcome: "answered" });
+    second.abort("stopped");
+    await post(from, url).done;
+    expect(there.sockets).toHaveLength(1);
+  });
+});
+
+test("many exchanges at once over few connections each get their own answer", async () => {
+  const there = await receiver({
+    onRequest: (socket, _, request) => {
+      const body = request.slice(request.indexOf("\r\n\r\n") + 4);
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    },
+  });
+  const from = sender();
+  const worker = async (name: number) => {
+    for (let index = 0; index < 50; index += 1) {
+      const body = `${name}-${index}`;
+      const { response } = await post(from, `http://127.0.0.1:${there.port}/`, { body: Buffer.from(body) }).done;
+      expect(Buffer.from(response?.body ?? []).toString()).toBe(body);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, (_, name) => worker(name)));
+  expect(there.sockets).toHaveLength(16);
+});
+
+/** Waits for the exchange, and then for the end of the first connection. */
+async function throughTheEnd(there: RawReceiver, exchange: Exchange): Promise<ExchangeResult> {
+  const gone = closed(await there.connection(0));
+  const result = await exchange.done;
+  await gone;
+  return result;
+}

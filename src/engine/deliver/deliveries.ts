@@ -1,0 +1,123 @@
+/** What a user can do with deliveries: retry one or many, cancel. */
+
+import { deliveryIds, jobIds, messageIds, type DeliveryId, type DestinationId, type JobId } from "../../domain/ids.ts";
+import { conflict, notFound, type Problem } from "../../domain/problem.ts";
+import type { DeliveryState } from "../../domain/states.ts";
+import type { Activity } from "../clock/activity.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
+import type { DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
+
+const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];
+
+/** Deliveries of a job taken up between two turns of the event loop. */
+const jobSlice = 200;
+
+export type DeliveriesOptions = {
+  store: DeliveryStore & Pick<QueryStore, "deliveries">;
+  clock: Clock;
+  activity: Activity;
+  changes: Changes;
+  kick: () => void;
+  report: (error: unknown) => void;
+};
+
+export function createDeliveries(options: DeliveriesOptions): Deliveries & { cancelOf(destination: DestinationId): void } {
+  const { store, clock, changes, kick } = options;
+  const jobs = new Map<JobId, RetryJob>();
+  let nextJob = 1;
+
+  const move = (delivery: DeliverySummary, state: DeliveryState, reason: string): Transition => ({
+    deliveryId: delivery.id,
+    at: clock.now(),
+    state,
+    reason,
+    nextAttemptAt: null,
+  });
+
+  function record(moved: DeliverySummary[], state: DeliveryState, reason: string): void {
+    store.record([], moved.map((delivery) => move(delivery, state, reason)));
+    changes.noteMany("deliveries", moved.slice(-100).map(({ id }) => deliveryIds.format(id)), moved.length, false);
+    changes.noteMany("messages", moved.slice(-100).map(({ messageRow }) => messageIds.format(messageRow)), moved.length, false);
+    kick();
+  }
+
+  const statesOf = ({ state }: DeliveryFilter): readonly DeliveryState[] =>
+    state === undefined ? retryableStates : retryableStates.filter((each) => each === state);
+
+  /** Pages of deliveries in one state, from the newest back, whatever happens to those of earlier pages meanwhile. */
+  function* pages(filter: DeliveryFilter, state: DeliveryState): Generator<DeliverySummary[]> {
+    for (let before: DeliveryId | null = null; ; ) {
+      const { items } = store.deliveries({ ...filter, state }, jobSlice, before);
+      if (items.length > 0) yield items;
+      if (items.length < jobSlice) return;
+      before = items.at(-1)?.id ?? null;
+    }
+  }
+
+  async function run(job: RetryJob, filter: DeliveryFilter): Promise<void> {
+    for (const state of statesOf(filter)) {
+      for (const page of pages(filter, state)) {
+        if (job.state !== "running") return;
+        const work = options.activity.begin();
+        const still = page.filter(({ id }) => store.delivery(id)?.state === state);
+        record(still, "queued", "retry_now");
+        job.done += page.length;
+        job.retried += still.length;
+        changes.note("jobs", jobIds.format(job.id));
+        work.end();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+    job.state = "done";
+    changes.note("jobs", jobIds.format(job.id));
+  }
+
+  return {
+    retry(id) {
+      const delivery = store.delivery(id);
+      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
+      if (delivery.state === "sending") return conflict("being_sent", "The delivery is being sent right now. It is never sent twice at once.");
+      if (delivery.state === "delivered") return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
+      if (delivery.state !== "queued") record([delivery], "queued", "retry_now");
+      return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
+    },
+    cancel(id): DeliverySummary | Problem {
+      const delivery = store.delivery(id);
+      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
+      if (delivery.state === "cancelled") return delivery;
+      if (delivery.state === "sending") return conflict("being_sent", "The delivery is being sent right now. Cancel it when the round has ended.");
+      if (delivery.state !== "queued" && delivery.state !== "waiting") {
+        return conflict("already_over", `The delivery is ${delivery.state}, so there is nothing left to cancel.`);
+      }
+      record([delivery], "cancelled", "cancelled");
+      return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
+    },
+    countRetryable: (filter) => statesOf(filter).reduce((sum, state) => sum + store.deliveries({ ...filter, state }, 1, null).total, 0),
+    retryAll(filter) {
+      const id = nextJob++ as JobId;
+      const job: RetryJob = { id, state: "running", total: this.countRetryable(filter), done: 0, retried: 0 };
+      jobs.set(id, job);
+      changes.note("jobs", jobIds.format(id), true);
+      run(job, filter).catch((error: unknown) => {
+        job.state = "cancelled";
+        options.report(error);
+      });
+      return job;
+    },
+    retryJobs: () => [...jobs.values()].reverse(),
+    retryJob: (id) => jobs.get(id),
+    cancelRetryJob(id) {
+      const job = jobs.get(id);
+      if (job === undefined) return notFound("job", jobIds.format(id));
+      if (job.state === "running") job.state = "cancelled";
+      changes.note("jobs", jobIds.format(id));
+      return job;
+    },
+    cancelOf(destination) {
+      for (const state of ["queued", "waiting"] as const) {
+        for (const page of pages({ destinationId: destination }, state)) record(page, "cancelled", "destination_deleted");
+      }
+    },
+  };
+}

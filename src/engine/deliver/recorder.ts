@@ -1,0 +1,93 @@
+/**
+ * Puts attempts and changes of state on record, in batches: one transaction for what ended close together. An
+ * attempt counts as work until it is on record. What the store refuses (a full disk) is kept and tried again.
+ */
+
+import { deliveryIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
+import type { Work } from "../clock/activity.ts";
+import type { Changes } from "../pipeline.ts";
+import type { AttemptRecord, DeliveryStore, Transition } from "../ports.ts";
+import { startTimer, type WallTimer } from "../wall.ts";
+
+/** Records that are written at once without waiting for more. */
+const enough = 64;
+
+/** How long a record waits for others to share its transaction. */
+const gatherMs = 3;
+
+const retryMs = 500;
+
+export type RecorderOptions = {
+  store: Pick<DeliveryStore, "record">;
+  changes: Changes;
+  attemptsUnderWay: () => number;
+  /** It is time to call `flush`. */
+  onReady: () => void;
+  onRecorded: (attempts: number) => void;
+  report: (error: unknown) => void;
+};
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+  #attempts: AttemptRecord[] = [];
+  #transitions: Transition[] = [];
+  #messages: MessageRowId[] = [];
+  #works: Work[] = [];
+  #timer: WallTimer | null = null;
+  #failing = false;
+  /** Attempts put on record so far. */
+  attempts = 0;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  attempt(record: AttemptRecord, work: Work): void {
+    this.#attempts.push(record);
+    this.#works.push(work);
+    this.soon();
+  }
+
+  transition(transition: Transition, messageRow: MessageRowId | null): void {
+    this.#transitions.push(transition);
+    if (messageRow !== null) this.#messages.push(messageRow);
+    this.soon();
+  }
+
+  /** Written with what ends in the next moments, or now when there is enough of it or nothing to wait for. */
+  soon(): void {
+    if (this.#failing) return;
+    if (this.#attempts.length >= enough || this.#options.attemptsUnderWay() === 0) this.#options.onReady();
+    else this.#timer ??= startTimer(gatherMs, () => this.#options.onReady());
+  }
+
+  flush(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (this.#attempts.length === 0 && this.#transitions.length === 0) return;
+    try {
+      this.#options.store.record(this.#attempts, this.#transitions);
+    } catch (error) {
+      if (!this.#failing) this.#options.report(error);
+      this.#failing = true;
+      this.#timer = startTimer(retryMs, () => this.#options.onReady());
+      return;
+    }
+    this.#failing = false;
+    this.attempts += this.#attempts.length;
+    this.#options.onRecorded(this.#attempts.length);
+    for (const { deliveryId } of this.#transitions) this.#options.changes.note("deliveries", deliveryIds.format(deliveryId));
+    for (const id of this.#messages) this.#options.changes.note("messages", messageIds.format(id));
+    const works = this.#works;
+    this.#messages = [];
+    this.#attempts = [];
+    this.#transitions = [];
+    this.#works = [];
+    for (const work of works) work.end();
+  }
+
+  stop(): void {
+    this.flush();
+    this.#timer?.cancel();
+  }
+}

@@ -1,0 +1,280 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ResponseParser } from "./response-parser.ts";
+
+type Reading = {
+  state: "complete" | "open" | string;
+  status: number | undefined;
+  head: string | undefined;
+  headers: [string, string][] | undefined;
+  body: string | undefined;
+  bodyLength: number | undefined;
+  keepAlive: boolean;
+  used: number;
+};
+
+/** Feeds the pieces through one reused buffer, as a connection does. */
+function read(pieces: Uint8Array[], { close = false } = {}): Reading {
+  const parser = new ResponseParser();
+  const buffer = Buffer.alloc(Math.max(1, ...pieces.map((piece) => piece.length)));
+  let used = 0;
+  for (const piece of pieces) {
+    buffer.set(piece);
+    used += parser.push(buffer, piece.length);
+  }
+  if (close) parser.end();
+  const response = parser.response();
+  return {
+    state: parser.complete ? "complete" : (parser.failure?.message ?? "open"),
+    status: response?.status,
+    head: response?.head,
+    headers: response?.headers,
+    body: response ? Buffer.from(response.body).toString("latin1") : undefined,
+    bodyLength: response?.bodyLength,
+    keepAlive: parser.keepAlive,
+    used,
+  };
+}
+
+function readText(text: string, options?: { close: boolean }): Reading {
+  return read([Buffer.from(text, "latin1")], options);
+}
+
+function cut(bytes: Buffer, cuts: number[]): Buffer[] {
+  const places = [0, ...cuts.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return places.slice(1).map((place, index) => bytes.subarray(places[index], place));
+}
+
+describe("whole answers", () => {
+  test("status, headers and a counted body are read, and what follows is left alone", () => {
+    const head = "HTTP/1.1 200 OK\r\nContent-Type:  text/plain \r\ncontent-length: 5\r\n\r\n";
+    expect(readText(`${head}helloHTTP/1.1`)).toEqual({
+      state: "complete",
+      status: 200,
+      head,
+      headers: [
+        ["Content-Type", "text/plain"],
+        ["content-length", "5"],
+      ],
+      body: "hello",
+      bodyLength: 5,
+      keepAlive: true,
+      used: head.length + 5,
+    });
+  });
+
+  test("a chunked body is put together, extensions and trailers are passed over", () => {
+    const reading = readText(
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n5;a="b"\r\nhello\r\n00A \r\n, world...\r\n0\r\nX-Trailer: 1\r\nY: 2\r\n\r\nrest',
+    );
+    expect(reading).toMatchObject({ state: "complete", body: "hello, world...", bodyLength: 15, keepAlive: true });
+  });
+
+  test.each([
+    ["204", "HTTP/1.1 204 No Content\r\n\r\n"],
+    ["304, whatever length it names", "HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n"],
+    ["a length of 0", "HTTP/1.1 500 \r\nContent-Length: 0\r\n\r\n"],
+    ["equal lengths", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0, 0\r\n\r\n"],
+  ])("no body is waited for: %s", (_, text) => {
+    expect(readText(text)).toMatchObject({ state: "complete", body: "", bodyLength: 0, keepAlive: true });
+  });
+
+  test("an answer without length runs until the connection ends", () => {
+    const text = "HTTP/1.1 200\r\n\r\nsome body";
+    expect(readText(text)).toMatchObject({ state: "open", status: 200, body: "some body", bodyLength: 9 });
+    expect(readText(text, { close: true })).toMatchObject({ state: "complete", body: "some body", keepAlive: false });
+  });
+
+  test("the end of the connection completes nothing else", () => {
+    expect(readText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", { close: true })).toMatchObject({ state: "open", bodyLength: 4 });
+    expect(readText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", { close: true }).state).toBe("open");
+    expect(readText("HTTP/1.1 200 OK\r\n", { close: true })).toMatchObject({ state: "open", status: undefined });
+  });
+
+  test("informational answers are skipped", () => {
+    const final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+    const reading = readText(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${final}ok`);
+    expect(reading).toMatchObject({ state: "complete", status: 200, head: final, body: "ok" });
+  });
+
+  test("bare line feeds and folded lines are understood, and kept as they came", () => {
+    const head = "HTTP/1.1 200 OK\nX-Folded: one\n\t two\nContent-Length: 2\n\n";
+    const reading = readText(`${head}ok`);
+    expect(reading).toMatchObject({ state: "complete", head, body: "ok" });
+    expect(reading.headers?.[0]).toEqual(["X-Folded", "one two"]);
+  });
+
+  test("bytes beyond ASCII are kept one to one", () => {
+    expect(readText("HTTP/1.1 200 Gr\xfc\xdfe\r\nX: \xa0\xe9\r\nContent-Length: 0\r\n\r\n")).toMatchObject({
+      head: "HTTP/1.1 200 Gr\xfc\xdfe\r\nX: \xa0\xe9\r\nContent-Length: 0\r\n\r\n",
+      headers: [
+        ["X", "\xa0\xe9"],
+        ["Content-Length", "0"],
+      ],
+    });
+  });
+
+  test("of a large body the first 64 KB are kept and the rest is counted", () => {
+    const body = Buffer.alloc(200_000, "abcdefg");
+    const reading = read([
+      Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n"),
+      body.subarray(0, 65_000),
+      body.subarray(65_000),
+    ]);
+    expect(reading).toMatchObject({ state: "complete", bodyLength: 200_000 });
+    expect(reading.body === body.toString("latin1", 0, 65_536)).toBe(true);
+  });
+});
+
+describe("whether the connection can be used again", () => {
+  test.each([
+    ["HTTP/1.1 200 OK\r\n", true],
+    ["HTTP/1.1 200 OK\r\nConnection: Close\r\n", false],
+    ["HTTP/1.1 200 OK\r\nConnection: x\r\nConnection: y , close\r\n", false],
+    ["HTTP/1.1 200 OK\r\nConnection: closer\r\n", true],
+    ["HTTP/1.0 200 OK\r\n", false],
+    ["HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n", true],
+    ["HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n", false],
+  ])("%j: %s", (head, expected) => {
+    expect(readText(`${head}Content-Length: 0\r\n\r\n`, { close: true })).toMatchObject({ state: "complete", keepAlive: expected });
+  });
+
+  test("a length beside the chunked coding is overruled and ends the connection", () => {
+    const reading = readText("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+    expect(reading).toMatchObject({ state: "complete", body: "hello", keepAlive: false });
+  });
+
+  test("the receiver's own idle limit is read", () => {
+    const parser = new ResponseParser();
+    const bytes = Buffer.from("HTTP/1.1 204 No Content\r\nKeep-Alive: max=5, timeout=2\r\n\r\n");
+    parser.push(bytes, bytes.length);
+    expect(parser.keepAliveMs).toBe(2_000);
+  });
+});
+
+describe("what is not an answer", () => {
+  test.each([
+    ["another protocol", "SSH-2.0-OpenSSH_9\r\n", 'begins with "SSH-2.0-OpenSSH_9\\x0d\\x0a"'],
+    ["a later garbage byte", "HTTQ", 'begins with "HTTQ"'],
+    ["another version", "HTTP/2 200\r\n\r\n", "no HTTP/1 status line"],
+    ["a status that is no number", "HTTP/1.1 2x0 OK\r\n\r\n", "no HTTP/1 status line"],
+    ["a status of four digits", "HTTP/1.1 2000 OK\r\n\r\n", "no HTTP/1 status line"],
+    ["a NUL byte", "HTTP/1.1 200 OK\r\nX: \0\r\n\r\n", "NUL"],
+    ["a carriage return inside a line", "HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", "carriage return"],
+    ["no colon", "HTTP/1.1 200 OK\r\nA: b\r\nnonsense\r\n\r\n", "header line 2 has no colon"],
+    ["a blank in a name", "HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\n", "name of header 1"],
+    ["a fold without a header", "HTTP/1.1 200 OK\r\n X: y\r\n\r\n", "folded"],
+    ["a protocol switch", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "101"],
+    ["different lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", "differ"],
+    ["different lengths in one", "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\n", "differ"],
+    ["a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "no number"],
+    ["a length in other digits", "HTTP/1.1 200 OK\r\nContent-Length: 0x10\r\n\r\n", "no number"],
+    ["an empty length", "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "no number"],
+    ["a huge length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "beyond"],
+    ["a chunk without size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", "size"],
+    ["a negative chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", "size"],
+    ["a chunk size that is no number", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5g\r\n", "hexadecimal"],
+    ["a huge chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "beyond"],
+    ["a chunk longer than it says", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n", "longer"],
+    ["too many headers", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(1_001)}\r\n`, "more than 1000"],
+  ])("%s", (_, text, message) => {
+    expect(readText(text).state).toContain(message);
+  });
+
+  test("the head is there when only its framing is wrong", () => {
+    expect(readText("HTTP/1.1 502 Bad\r\nContent-Length: x\r\n\r\n")).toMatchObject({ status: 502, body: "", bodyLength: 0 });
+  });
+
+  test("a head ends at 64 KB, trailers too", () => {
+    const piece = Buffer.alloc(1_000, "x");
+    const pieces = Array.from({ length: 100 }, () => piece);
+    const endless = read([Buffer.from("HTTP/1.1 200 OK\r\nX: "), ...pieces]);
+    expect(endless).toMatchObject({ state: "The head of the answer is larger than 64 KB.", used: 65_536 });
+    const trailers = read([Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"), ...pieces]);
+    expect(trailers.state).toContain("trailers");
+  });
+});
+
+describe("properties", () => {
+  const token = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,12}$/).map((name) => `X-${name}`);
+  const value = fc.stringMatching(/^[!-~\xa0-\xff](?:[ -~\xa0-\xff]{0,20}[!-~\xa0-\xff])?$/);
+  const body = fc.uint8Array({ maxLength: 300 });
+
+  const answer = fc
+    .record({
+      status: fc.integer({ min: 200, max: 599 }).filter((status) => status !== 204 && status !== 304),
+      headers: fc.array(fc.tuple(token, value), { maxLength: 5 }),
+      body,
+      framing: fc.constantFrom("length", "chunks", "close"),
+      chunkSize: fc.integer({ min: 1, max: 80 }),
+      newline: fc.constantFrom("\r\n", "\n"),
+      informational: fc.boolean(),
+    })
+    .map(({ status, headers, body, framing, chunkSize, newline, informational }) => {
+      const lines = [`HTTP/1.1 ${status} Reason`, ...headers.map(([name, value]) => `${name}: ${value}`)];
+      const parts: Buffer[] = [];
+      if (framing === "length") lines.push(`Content-Length: ${body.length}`);
+      if (framing === "chunks") lines.push("Transfer-Encoding: chunked");
+      const head = lines.join(newline) + newline + newline;
+      if (framing === "chunks") {
+        for (let at = 0; at < body.length; at += chunkSize) {
+          const piece = body.subarray(at, at + chunkSize);
+          parts.push(Buffer.from(`${piece.length.toString(16)};x=y\r\n`), Buffer.from(piece), Buffer.from("\r\n"));
+        }
+        parts.push(Buffer.from("0\r\nT: u\r\n\r\n"));
+      } else parts.push(Buffer.from(body));
+      const before = informational ? "HTTP/1.1 102 Processing\r\nA: b\r\n\r\n" : "";
+      return { bytes: Buffer.concat([Buffer.from(before + head, "latin1"), ...parts]), head, body, status, headers };
+    });
+
+  test("any split of a valid answer gives the same result, and the right one", () => {
+    fc.assert(
+      fc.property(answer, fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 }), ({ bytes, head, body, status, headers }, cuts) => {
+        const whole = read([bytes], { close: true });
+        expect(whole).toMatchObject({ state: "complete", status, head, body: Buffer.from(body).toString("latin1"), used: bytes.length });
+        expect(whole.headers?.slice(0, headers.length)).toEqual(headers);
+        expect(read(cut(bytes, cuts), { close: true })).toEqual(whole);
+        expect(read(cut(bytes, [...bytes.keys()]), { close: true })).toEqual(whole);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("an answer that stops early is never taken for whole", () => {
+    fc.assert(
+      fc.property(body, fc.boolean(), fc.nat(), (body, chunked, place) => {
+        const text = chunked
+          ? `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body.length === 0 ? "\r\n" : `${Buffer.from(body).toString("latin1")}\r\n0\r\n\r\n`}`
+          : `Content-Length: ${body.length}\r\n\r\n${Buffer.from(body).toString("latin1")}`;
+        const bytes = Buffer.from(`HTTP/1.1 200 OK\r\n${text}`, "latin1");
+        expect(read([bytes]).state).toBe("complete");
+        expect(read([bytes.subarray(0, place % bytes.length)], { close: true }).state).toBe("open");
+      }),
+    );
+  });
+
+  test("random bytes, also behind a valid beginning, never throw and never use more than there is", () => {
+    const beginnings = [
+      "",
+      "HTTP/1.1 ",
+      "HTTP/1.1 200 OK\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: ",
+    ];
+    const noise = fc.oneof(
+      fc.uint8Array({ maxLength: 400 }),
+      fc.string({ unit: fc.constantFrom("\r", "\n", ":", " ", "0", "a", ";", "\0", "HTTP/1.1 1") }).map((text) => Buffer.from(text)),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...beginnings), noise, fc.array(fc.nat({ max: 500 }), { maxLength: 5 }), (beginning, noise, cuts) => {
+        const bytes = Buffer.concat([Buffer.from(beginning), noise]);
+        const whole = read([bytes], { close: true });
+        const split = read(cut(bytes, cuts), { close: true });
+        expect(whole.used).toBeLessThanOrEqual(bytes.length);
+        expect({ ...split, state: "" }).toEqual({ ...whole, state: "" });
+        expect(split.state === "complete").toBe(whole.state === "complete");
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,160 @@
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { certificate } from "../../../test/support/raw-receiver.ts";
+import type { RawReceiver, RawReceiverOptions } from "../../../test/support/raw-receiver.ts";
+import { answering, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
+import type { ExchangeResult } from "./exchange.ts";
+import { createTrust } from "./trust.ts";
+import type { Trust } from "./trust.ts";
+
+afterEach(stopAll);
+
+/** Speaks TLS with one of the fixtures. */
+function secured(name: Parameters<typeof certificate>[0], { tls, ...options }: RawReceiverOptions = {}): Promise<RawReceiver> {
+  return answering(ok, { ...options, tls: { ...certificate(name), ...tls } });
+}
+
+function trusting(): Trust {
+  const trust = createTrust();
+  trust.addAuthority(certificate("authority").cert);
+  return trust;
+}
+
+async function exchangeWith(trust: Trust, url: string): Promise<ExchangeResult & { phases: string[] }> {
+  const exchange = post(sender({ trust }), url);
+  return { ...(await exchange.done), phases: exchange.phases };
+}
+
+describe("over TLS", () => {
+  test("a certificate of an added authority is believed, for a name and for an address", async () => {
+    const names: (string | false)[] = [];
+    const there = await secured("valid", {
+      onConnection: (socket) => names.push("servername" in socket ? (socket.servername as string | false) : ""),
+      tls: { ALPNProtocols: ["h2", "http/1.1"] },
+    });
+    const trust = trusting();
+    for (const host of ["valid.localhost", "127.0.0.1"]) {
+      const result = await exchangeWith(trust, `https://${host}:${there.port}/`);
+      expect(result).toMatchObject({ outcome: "answered", response: { status: 200, bodyLength: 2 } });
+      expect(result.phases).toEqual(["connect", "tls", "sent", "firstByte", "done"]);
+    }
+    expect(names).toEqual(["valid.localhost", false]);
+    expect(there.sockets.map((socket) => "alpnProtocol" in socket && socket.alpnProtocol)).toEqual(["http/1.1", "http/1.1"]);
+    expect(there.received[0]).toContain(`Host: valid.localhost:${there.port}\r\n`);
+  });
+
+  test("the server name also goes to the second address that is tried", async () => {
+    const names: unknown[] = [];
+    const there = await secured("valid", {
+      host: "::1",
+      onConnection: (socket) => names.push("servername" in socket && socket.servername),
+    });
+    expect(await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`)).toMatchObject({ outcome: "answered" });
+    expect(names).toEqual(["valid.localhost"]);
+  });
+
+  test("connections are reused, and large bodies pass in both directions", async () => {
+    const there = await secured("valid", {
+      onRequest: (socket, _, request) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${request.length}\r\n\r\n${request}`),
+    });
+    const from = sender({ trust: trusting() });
+    for (const size of [10, 300_000, 10]) {
+      const body = Buffer.alloc(size, "x");
+      const { response } = await post(from, `https://valid.localhost:${there.port}/`, { body }).done;
+      expect(response?.bodyLength).toBeGreaterThan(size);
+    }
+    expect(there.sockets).toHaveLength(1);
+  });
+
+  test.each([
+    ["self-signed", "self-signed.localhost", "DEPTH_ZERO_SELF_SIGNED_CERT", /self-signed.*NODE_EXTRA_CA_CERTS/],
+    ["expired", "expired.localhost", "CERT_HAS_EXPIRED", /has expired. Renew it/],
+    ["wrong-host", "wrong-host.localhost", "ERR_TLS_CERT_ALTNAME_INVALID", /another host \(DNS:elsewhere.example\)/],
+    ["wrong-host", "127.0.0.1", "ERR_TLS_CERT_ALTNAME_INVALID", /covers 127.0.0.1/],
+  ] as const)("%s at %s is a tls_error, and not one byte of the request is sent", async (name, host, code, message) => {
+    const there = await secured(name);
+    const result = await exchangeWith(trusting(), `https://${host}:${there.port}/`);
+    expect(result).toMatchObject({
+      outcome: "tls_error",
+      error: { code, message: expect.stringMatching(message) },
+      requestHead: "",
+      response: null,
+    });
+    expect(result.error?.message).toContain(`The certificate of ${host}`);
+    expect(result.phases).toEqual(["connect"]);
+    expect(there.received.join("")).toBe("");
+  });
+
+  test("an authority counts from when it is added", async () => {
+    const there = await secured("valid");
+    const trust = createTrust();
+    const url = `https://valid.localhost:${there.port}/`;
+    expect(await exchangeWith(trust, url)).toMatchObject({
+      outcome: "tls_error",
+      error: { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE", message: expect.stringContaining("authority") },
+    });
+    trust.addAuthority(certificate("authority").cert);
+    expect(await exchangeWith(trust, url)).toMatchObject({ outcome: "answered" });
+    expect(() => trust.addAuthority("no certificate")).toThrow();
+    expect(await exchangeWith(trust, url)).toMatchObject({ outcome: "answered" });
+  });
+
+  test("a chain that ends in an unknown authority says so", async () => {
+    const { cert } = certificate("authority");
+    const there = await secured("valid", { tls: { cert: certificate("valid").cert + cert } });
+    expect(await exchangeWith(createTrust(), `https://valid.localhost:${there.port}/`)).toMatchObject({
+      outcome: "tls_error",
+      error: { code: "SELF_SIGNED_CERT_IN_CHAIN", message: expect.stringContaining("does not know") },
+    });
+  });
+
+  test("plain HTTP at the port is a tls_error that says what to write instead", async () => {
+    const there = await receiver({ onConnection: (socket) => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n") });
+    const result = await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`);
+    expect(result).toMatchObject({ outcome: "tls_error", error: { message: expect.stringContaining("http://") }, requestHead: "" });
+  });
+
+  test("a handshake that finds nothing in common is a tls_error", async () => {
+    const there = await secured("valid", { tls: { ALPNProtocols: ["h2"] } });
+    expect(await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`)).toMatchObject({
+      outcome: "tls_error",
+      requestHead: "",
+    });
+  });
+
+  test.each(["TLSv1.2", "TLSv1.3"] as const)("a receiver that wants our certificate is a tls_error in %s", async (maxVersion) => {
+    const there = await secured("valid", { tls: { requestCert: true, rejectUnauthorized: true, maxVersion } });
+    const result = await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`);
+    expect(result).toMatchObject({ outcome: "tls_error", error: { code: expect.stringContaining("ALERT") }, response: null });
+    expect(there.received.join("")).toBe("");
+  });
+
+  test.each([
+    ["closed", "closed_without_answer", (socket: Socket) => socket.destroy()],
+    ["reset", "ECONNRESET", (socket: Socket) => socket.resetAndDestroy()],
+  ])("a connection that is %s during the handshake is a connection_error", async (_, code, end) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => end(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    running.push({ stop: () => server.close() });
+    const result = await exchangeWith(trusting(), `https://valid.localhost:${(server.address() as AddressInfo).port}/`);
+    expect(result).toMatchObject({ outcome: "connection_error", error: { code }, requestHead: "" });
+    expect(result.error?.message).toContain("during the TLS handshake");
+  });
+
+  test("a deadline during the handshake ends it", async () => {
+    const there = await receiver({});
+    const exchange = post(sender({ trust: trusting() }), `https://valid.localhost:${there.port}/`);
+    const socket = await there.connection(0);
+    await new Promise((resolve) => socket.once("data", resolve));
+    exchange.abort("deadline");
+    expect(await exchange.done).toMatchObject({
+      outcome: "timeout",
+      error: { message: expect.stringContaining("TLS handshake") },
+      requestHead: "",
+    });
+  });
+});

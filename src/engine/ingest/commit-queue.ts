@@ -1,0 +1,66 @@
+/** Requests that arrive together share a commit: what came in one turn of the event loop is one transaction. */
+
+import type { Activity, Work } from "../clock/activity.ts";
+import type { CommittedMessage, IncomingRequest, IngestStore } from "../ports.ts";
+
+/** Messages of one transaction: as much as keeps the event loop free for others within some 20 ms. */
+const maxMessages = 2000;
+
+type Waiting = {
+  request: IncomingRequest;
+  resolve: (committed: CommittedMessage[]) => void;
+  reject: (error: unknown) => void;
+};
+
+export class CommitQueue {
+  readonly #store: Pick<IngestStore, "commit">;
+  readonly #activity: Activity;
+  readonly #onCommitted: (committed: CommittedMessage[][]) => void;
+  #waiting: Waiting[] = [];
+  #work: Work | null = null;
+
+  constructor(options: { store: Pick<IngestStore, "commit">; activity: Activity; onCommitted: (committed: CommittedMessage[][]) => void }) {
+    this.#store = options.store;
+    this.#activity = options.activity;
+    this.#onCommitted = options.onCommitted;
+  }
+
+  /** Resolves when the request's messages are committed; rejects with the store's error when they are not. */
+  add(request: IncomingRequest): Promise<CommittedMessage[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#work !== null || this.#waiting.length === 0) return;
+    this.#work = this.#activity.begin();
+    setImmediate(() => {
+      this.#flush();
+      this.#work?.end();
+      this.#work = null;
+      this.#schedule();
+    });
+  }
+
+  #flush(): void {
+    let messages = 0;
+    let taken = 0;
+    for (const { request } of this.#waiting) {
+      if (taken > 0 && messages + request.messages.length > maxMessages) break;
+      messages += request.messages.length;
+      taken += 1;
+    }
+    const group = this.#waiting.splice(0, taken);
+    let committed: CommittedMessage[][];
+    try {
+      committed = this.#store.commit(group.map(({ request }) => request));
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+      return;
+    }
+    this.#onCommitted(committed);
+    for (const [place, { resolve }] of group.entries()) resolve(committed[place] ?? []);
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * The ingest port: takes messages in over the API that client libraries speak, and can do nothing else. Success is
+ * answered when the messages are committed. Made by `app.ts`; the control API adopts and replays through it.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Destination, Settings, Source } from "../../domain/configuration.ts";
+import { messageIds, type MessageRowId } from "../../domain/ids.ts";
+import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
+import type { Activity } from "../clock/activity.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { Changes } from "../pipeline.ts";
+import type { CommittedMessage, IngestStore, QueryStore } from "../ports.ts";
+import { storeFailure } from "../store-failure.ts";
+import { startTimer, wallNow } from "../wall.ts";
+import { batchAnswer, browserSettings, problemAnswer, send, success, writeCors } from "./answers.ts";
+import { decompress, readBody } from "./body.ts";
+import { CommitQueue } from "./commit-queue.ts";
+import { createFaults } from "./faults.ts";
+import { parseBody, type ParsedBody } from "./parse.ts";
+import { parsePath, splitTarget, type IngestCall } from "./path.ts";
+import { replayBody } from "./replay.ts";
+import { takeIn, takeInMalformed, type RequestFacts } from "./take-in.ts";
+import { keyInBody, keyInHeader } from "./write-key.ts";
+
+/** A request that takes longer to arrive is given up: long enough for a phone, short enough to free its connection. */
+const requestTimeoutMs = 30_000;
+
+export type IngestOptions = {
+  store: IngestStore & Pick<QueryStore, "messageSource">;
+  configuration: { sourceByWriteKey(key: string): Source | undefined; source(id: Source["id"]): Source | undefined; destinations(): Destination[]; settings(): Settings };
+  clock: Clock;
+  activity: Activity;
+  changes: Changes;
+  onCommitted: (messages: number) => void;
+  report: (error: unknown) => void;
+  host: string;
+  port: number;
+};
+
+type Received = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  call: Exclude<IngestCall, { call: "settings" } | { call: "metrics" }>;
+  query: URLSearchParams;
+  body: Buffer;
+};
+
+export class Ingest {
+  readonly #options: IngestOptions;
+  readonly #queue: CommitQueue;
+  readonly #server: Server;
+  readonly #faultOf: (source: Source) => { delayMs: number; end: Source["faults"][number] | null };
+
+  constructor(options: IngestOptions) {
+    this.#options = options;
+    this.#faultOf = createFaults(() => options.configuration.settings().seed);
+    this.#queue = new CommitQueue({ store: options.store, activity: options.activity, onCommitted: (committed) => this.#committed(committed) });
+    this.#server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: 10_000, keepAliveTimeout: 60_000 }, (request, response) => {
+      this.#handle(request, response).catch((error: unknown) => {
+        const failure = storeFailure(error);
+        if (failure === null) options.report(error);
+        problemAnswer(response, failure ?? problem(500, "internal", "Something went wrong inside Hookyard. It has been reported on its standard error."));
+      });
+    });
+    this.#server.on("clientError", answerBrokenHttp);
+  }
+
+  async start(): Promise<string> {
+    const { host, port } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    return `http://${host.includes(":") ? `[${host}]` : host}:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Takes no new connection, lets requests under way end for a moment. */
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    const limit = startTimer(1000, () => this.#server.closeAllConnections());
+    await closed;
+    limit.cancel();
+  }
+
+  /** Takes in what was kept for a write key that has become a source's. */
+  async adopt(source: Source): Promise<void> {
+    for (const kept of this.#options.store.unknownKeyRequests(source.writeKey)) {
+      const call = parsePath(splitTarget(kept.path).path);
+      if (call === null || call.call === "settings" || call.call === "metrics") continue;
+      const body = Buffer.from(kept.body);
+      const parsed = parseBody(body, call.call === "batch");
+      if (isProblem(parsed) || parsed.items.length === 0) continue;
+      const typeFromPath = call.call === "single" ? call.type : null;
+      await this.#queue.add(takeIn({ ...this.#facts(source), typeFromPath, method: kept.method, path: kept.path, headers: kept.headers, ip: null, body }, parsed));
+    }
+    this.#options.store.forgetUnknownKey(source.writeKey);
+  }
+
+  async replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem> {
+    const origin = this.#options.store.messageSource(id);
+    if (origin === null) return notFound("message", messageIds.format(id));
+    const source = this.#options.configuration.source(origin.request.sourceId);
+    if (source === undefined) return problem(409, "source_deleted", "The message's source has been deleted, so nothing says where a replay would go.");
+    const call = parsePath(splitTarget(origin.request.path).path);
+    const typeFromPath = call?.call === "single" ? call.type : null;
+    const body = replayBody(origin.request.body, origin.span, typeFromPath === null);
+    if (isProblem(body)) return body;
+    const parsed = parseBody(body, typeFromPath === null);
+    if (isProblem(parsed)) return parsed;
+    const { method, path, headers } = origin.request;
+    const facts = { ...this.#facts(source), typeFromPath, method, path, headers, ip: null, body, replayOf: id };
+    const [message] = await this.#queue.add(takeIn(facts, parsed));
+    if (message === undefined) throw new Error("a replay committed no message");
+    return { id: message.id, messageId: message.messageId };
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    writeCors(request, response);
+    if (request.method === "OPTIONS") return send(response, 204, null);
+    const { path, query } = splitTarget(request.url ?? "/");
+    const call = parsePath(path);
+    if (call?.call === "settings") {
+      request.resume();
+      return send(response, 200, browserSettings(call.writeKey, request.headers.host ?? "127.0.0.1"));
+    }
+    const sent = await readBody(request);
+    if (sent === null) return;
+    if (call === null) {
+      return problemAnswer(response, problem(404, "unknown_path", `Nothing is at ${path}. Messages go to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group and /v1/alias.`));
+    }
+    if (request.method !== "POST" && request.method !== "PUT") {
+      response.setHeader("Allow", "POST, PUT, OPTIONS");
+      return problemAnswer(response, problem(405, "method_not_allowed", `${path} takes POST, not ${request.method ?? "that"}.`));
+    }
+    if (call.call === "metrics") return send(response, 200, success);
+
+    const key = keyInHeader(request.headers.authorization) ?? (query.get("writeKey") || null);
+    const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
+    if (known !== undefined && (await this.#meetsFault(known, request.socket, response))) return;
+
+    const body = isProblem(sent) ? sent : await decompress(sent, request.headers["content-encoding"]);
+    const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
+    if (isProblem(body) || isProblem(parsed)) {
+      const refused = isProblem(body) ? body : (parsed as Problem);
+      if (known !== undefined) {
+        const bytes = isProblem(body) ? (isProblem(sent) ? Buffer.alloc(0) : sent) : body;
+        await this.#queue.add(takeInMalformed(this.#requestFacts(known, { request, response, call, query, body: bytes }), refused));
+      }
+      return problemAnswer(response, refused);
+    }
+
+    const received: Received = { request, response, call, query, body };
+    if (known !== undefined) return this.#accept(known, received, parsed);
+    const writeKey = key ?? keyInBody(parsed.root);
+    const source = writeKey === null ? undefined : this.#options.configuration.sourceByWriteKey(writeKey);
+    if (source === undefined) return this.#unknownKey(writeKey, received);
+    if (await this.#meetsFault(source, request.socket, response)) return;
+    return this.#accept(source, received, parsed);
+  }
+
+  async #accept(source: Source, received: Received, parsed: ParsedBody): Promise<void> {
+    const { response, call } = received;
+    if (parsed.items.length === 0) return send(response, 200, success);
+    const incoming = takeIn(this.#requestFacts(source, received), parsed);
+    const committed = await this.#queue.add(incoming);
+    if (source.mode === "production") return send(response, 200, success);
+    const rejection = incoming.messages[0]?.rejection ?? null;
+    if (call.call === "single" && rejection !== null) return problemAnswer(response, problem(400, rejection.reason, rejection.detail));
+    return send(response, 200, batchAnswer(incoming, committed));
+  }
+
+  /** Listed for the user to adopt; the client hears the truth, or what the hosted service would say. */
+  #unknownKey(writeKey: string | null, { request, response, body }: Received): void {
+    const { store, clock, changes, configuration } = this.#options;
+    if (writeKey !== null && writeKey !== "") {
+      store.keepUnknownKeyRequest({
+        writeKey,
+        receivedAt: clock.now(),
+        wallAt: wallNow(),
+        method: request.method ?? "POST",
+        path: request.url ?? "/",
+        headers: headerPairs(request),
+        body,
+      });
+      changes.note("unknown-keys", writeKey, true);
+    }
+    if (configuration.settings().unknownKeys === "production") return send(response, 200, success);
+    problemAnswer(
+      response,
+      writeKey === null || writeKey === ""
+        ? problem(401, "missing_write_key", "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.")
+        : problem(401, "unknown_write_key", `No source has the write key ${JSON.stringify(writeKey)}. Make one, or adopt the key in the inspector; this request was kept for that.`),
+    );
+  }
+
+  async #meetsFault(source: Source, socket: Socket, response: ServerResponse): Promise<boolean> {
+    if (source.faults.length === 0) return false;
+    const { delayMs, end } = this.#faultOf(source);
+    if (delayMs > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = startTimer(delayMs, resolve);
+        socket.once("close", () => {
+          timer.cancel();
+          resolve();
+        });
+      });
+    }
+    if (end === null) return false;
+    if (end.do === "cut") socket.destroy();
+    else {
+      const status = end.status ?? 500;
+      if (end.retryAfter !== undefined) response.setHeader("Retry-After", String(end.retryAfter));
+      problemAnswer(response, problem(status, "fault", `This answer was asked for: source ${source.name} has a fault that answers ${status}.`));
+    }
+    return true;
+  }
+
+  #committed(committed: CommittedMessage[][]): void {
+    const messages = committed.flat();
+    const newest = messages.slice(-100).map(({ id }) => messageIds.format(id));
+    this.#options.changes.noteMany("messages", newest, messages.length, true);
+    this.#options.onCommitted(messages.length);
+  }
+
+  #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt"> {
+    const { clock, configuration } = this.#options;
+    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallNow() };
+  }
+
+  #requestFacts(source: Source, { request, call, body }: Received): RequestFacts {
+    return {
+      ...this.#facts(source),
+      typeFromPath: call.call === "single" ? call.type : null,
+      method: request.method ?? "POST",
+      path: request.url ?? "/",
+      headers: headerPairs(request),
+      ip: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? null,
+      body,
+    };
+  }
+}
+
+
+function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
+  return pairs;
+}
+
+/** What is not HTTP, or breaks off in the middle, is answered too, as long as the other side listens. */
+function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const [status, text] = error.code === "HPE_HEADER_OVERFLOW" ? [431, "Request Header Fields Too Large"] : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? [408, "Request Timeout"] : [400, "Bad Request"];
+  const body = JSON.stringify({ success: false, code: "invalid_http", message: `The request is not complete, valid HTTP: ${error.message}.` });
+  socket.end(`HTTP/1.1 ${status} ${text}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+}

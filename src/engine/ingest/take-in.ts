@@ -1,0 +1,119 @@
+/**
+ * Makes of one request what the store commits: its messages checked one by one, each with the decision that it
+ * will ask for. Used for requests from the port, for those of an adopted write key, and for replays.
+ */
+
+import { randomUUID } from "node:crypto";
+import { checkMessage, type RequestFrame } from "../../domain/check.ts";
+import type { Destination, Source } from "../../domain/configuration.ts";
+import type { MessageRowId } from "../../domain/ids.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { libraryFromUserAgent } from "../../domain/library.ts";
+import type { Problem } from "../../domain/problem.ts";
+import type { MessageType } from "../../domain/states.ts";
+import type { IncomingMessage, IncomingRequest } from "../ports.ts";
+import { route } from "../route/route.ts";
+import type { ParsedBody } from "./parse.ts";
+
+export type RequestFacts = {
+  source: Source;
+  destinations: readonly Destination[];
+  /** Null for a batch. */
+  typeFromPath: MessageType | null;
+  receivedAt: number;
+  wallAt: number;
+  method: string;
+  path: string;
+  headers: [string, string][];
+  ip: string | null;
+  body: Uint8Array;
+  replayOf?: MessageRowId;
+};
+
+export function takeIn(facts: RequestFacts, { root, items, spans }: ParsedBody): IncomingRequest {
+  const frame = frameOf(facts, root);
+  const messages = items.map((item, place): IncomingMessage => {
+    const { start: offset, end } = spans[place] ?? { start: 0, end: 0 };
+    return takeInMessage(facts, frame, item, offset, end - offset);
+  });
+  return { ...requestOf(facts), messages };
+}
+
+/** A request that could not be read, kept as one rejected message so that the inspector shows what came. */
+export function takeInMalformed(facts: RequestFacts, { code, message }: Problem): IncomingRequest {
+  const rejected: IncomingMessage = {
+    offset: 0,
+    size: facts.body.length,
+    messageId: randomUUID(),
+    type: facts.typeFromPath,
+    userId: null,
+    anonymousId: null,
+    event: null,
+    timestamp: facts.receivedAt,
+    warnings: [],
+    rejection: { reason: code, detail: message },
+    deduplicate: false,
+    replayOf: null,
+    route: nowhere,
+  };
+  return { ...requestOf(facts), messages: [rejected] };
+}
+
+function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, offset: number, size: number): IncomingMessage {
+  const { source, receivedAt, destinations } = facts;
+  const checked = checkMessage(item, size, frame, facts.typeFromPath);
+  const replayOf = facts.replayOf ?? null;
+  if (!checked.ok) {
+    const { messageId, ...seen } = checked.seen;
+    return {
+      ...seen,
+      offset,
+      size,
+      messageId: messageId ?? randomUUID(),
+      timestamp: receivedAt,
+      warnings: [],
+      rejection: checked.rejection,
+      deduplicate: false,
+      replayOf,
+      route: nowhere,
+    };
+  }
+  const { message } = checked;
+  const messageId = message.messageId ?? randomUUID();
+  return {
+    offset,
+    size,
+    messageId,
+    type: message.type,
+    userId: message.userId,
+    anonymousId: message.anonymousId,
+    event: message.event,
+    timestamp: message.timestamp,
+    warnings: message.warnings,
+    rejection: null,
+    deduplicate: source.deduplicate,
+    replayOf,
+    route: () => route({ message: Object.assign(message, { messageId }), sourceId: source.id, receivedAt, destinations }),
+  };
+}
+
+function requestOf({ source, receivedAt, wallAt, method, path, headers, body }: RequestFacts): Omit<IncomingRequest, "messages"> {
+  return { sourceId: source.id, receivedAt, wallAt, method, path, headers, body };
+}
+
+/** A single call is its own message, so only a batch has something to give to its messages. */
+function frameOf({ source, typeFromPath, receivedAt, headers, ip }: RequestFacts, root: JsonObject): RequestFrame {
+  const batched = typeFromPath === null;
+  const object = (value: Json | undefined): JsonObject | null => (batched && isObject(value) ? value : null);
+  return {
+    context: object(root["context"]),
+    integrations: object(root["integrations"]),
+    sentAt: root["sentAt"],
+    library: libraryFromUserAgent(headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1]),
+    ip,
+    now: receivedAt,
+    correctClockSkew: source.correctClockSkew,
+  };
+}
+
+const nowhere = () => ({ decisions: [], payloads: {} });

@@ -1,0 +1,44 @@
+/** What a user can do with messages: adopt an unknown write key, replay, pin. */
+
+import { messageIds } from "../domain/ids.ts";
+import { isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
+import type { Ingest } from "./ingest/ingest.ts";
+import type { Changes, Configuration, Messages } from "./pipeline.ts";
+import type { IngestStore, QueryStore } from "./ports.ts";
+
+export type MessagesOptions = {
+  store: IngestStore & Pick<QueryStore, "pin">;
+  configuration: Configuration;
+  ingest: Pick<Ingest, "adopt" | "replay">;
+  changes: Changes;
+};
+
+export function createMessages({ store, configuration, ingest, changes }: MessagesOptions): Messages {
+  const isKept = (writeKey: string): boolean => store.unknownKeys().some((key) => key.writeKey === writeKey);
+  const notKept = (writeKey: string): Problem =>
+    problem(404, "not_found", `No request with the write key ${JSON.stringify(writeKey)} is kept. It may have been adopted already.`);
+
+  return {
+    unknownKeys: () => store.unknownKeys(),
+    async adopt(writeKey, name) {
+      if (!isKept(writeKey)) return notKept(writeKey);
+      const source = configuration.createSource({ name, writeKey });
+      if (isProblem(source)) return source;
+      await ingest.adopt(source);
+      changes.note("unknown-keys", writeKey);
+      return source;
+    },
+    forgetUnknownKey(writeKey) {
+      if (!isKept(writeKey)) return notKept(writeKey);
+      store.forgetUnknownKey(writeKey);
+      changes.note("unknown-keys", writeKey);
+      return null;
+    },
+    replay: (id) => ingest.replay(id),
+    pin(id, pinned) {
+      if (!store.pin(id, pinned)) return notFound("message", messageIds.format(id));
+      changes.note("messages", messageIds.format(id));
+      return null;
+    },
+  };
+}

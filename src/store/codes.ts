@@ -1,0 +1,20 @@
+/** States, types and outcomes as the numbers that the tables hold: places in the domain's lists. */
+
+import type { PayloadShape } from "../domain/configuration.ts";
+import { deliveryStates, messageStates, messageTypes, outcomes, type DeliveryState, type MessageState, type MessageType, type Outcome } from "../domain/states.ts";
+
+const unknownType = messageTypes.length;
+
+export const stateCode = (state: MessageState): number => messageStates.indexOf(state);
+export const messageStateAt = (code: number): MessageState => messageStates[code] ?? "rejected";
+export const deliveryStateAt = (code: number): DeliveryState => deliveryStates[code] ?? "failed";
+
+export const typeCode = (type: MessageType | null): number => (type === null ? unknownType : messageTypes.indexOf(type));
+export const typeAt = (code: number): MessageType | null => messageTypes[code] ?? null;
+
+export const outcomeCode = (outcome: Outcome): number => outcomes.indexOf(outcome);
+export const outcomeAt = (code: number): Outcome => outcomes[code] ?? "connection_error";
+
+const shapes: readonly PayloadShape[] = ["documented", "full"];
+export const shapeCode = (shape: PayloadShape): number => shapes.indexOf(shape);
+export const shapeAt = (code: number): PayloadShape => shapes[code] ?? "documented";

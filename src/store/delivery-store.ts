@@ -1,0 +1,288 @@
+/**
+ * Deliveries on their way. A delivery's state changes here and nowhere else, and its message's state with it.
+ *
+ * The record of a change is a row of `transitions`, but for two, whose record is an attempt's own row:
+ * `sending` (the attempt's start) and `delivered` (the attempt that succeeded).
+ */
+
+import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
+import { deliveryStates, type DeliveryState } from "../domain/states.ts";
+import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary, Transition } from "../engine/ports.ts";
+import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
+import type { Counts } from "./counts.ts";
+import type { Db } from "./open.ts";
+
+const sending = stateCode("sending");
+const queued = stateCode("queued");
+const waiting = stateCode("waiting");
+
+type Claimable = {
+  id: number;
+  message_id: number;
+  state: number;
+  shape: number;
+  rounds: number;
+  window_round: number;
+  first_attempt_at: number | null;
+};
+
+export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
+  const claimable = "SELECT id, message_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
+  const due = db.prepare<[number, number, number], Claimable>(
+    `${claimable} WHERE destination_id = ? AND state = 2 AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
+  );
+  const inQueue = db.prepare<[number, number], Claimable>(`${claimable} WHERE destination_id = ? AND state = ${queued} ORDER BY id LIMIT ?`);
+  const countDue = db
+    .prepare<[number, number, number]>(
+      "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = 2 AND next_attempt_at <= ? LIMIT ?)",
+    )
+    .pluck();
+  const countQueued = db
+    .prepare<[number, number]>(`SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} LIMIT ?)`)
+    .pluck();
+  const take = db.prepare(`UPDATE deliveries SET state = ${sending}, rounds = rounds + 1, next_attempt_at = NULL WHERE id = ?`);
+  const payload = db.prepare<[number], { documented: Buffer | null; full: Buffer | null }>(
+    "SELECT documented, full FROM payloads WHERE message_id = ?",
+  );
+  const finished = db.prepare<[number, number], number>(
+    "SELECT DISTINCT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",
+  ).pluck();
+
+  const setDeliveryState = db.prepare(
+    "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?) WHERE id = ?",
+  );
+  const reopen = db.prepare("UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?");
+  const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
+  const insertTransition = db.prepare("INSERT INTO transitions (delivery_id, at, state, reason, next_attempt_at) VALUES (?, ?, ?, ?, ?)");
+  const insertAttempt = db.prepare(
+    `INSERT INTO attempts (delivery_id, round, webhook_id, webhook_url, started_at, duration_ms, phases, simulated, outcome, retryable,
+       error_code, error_message, request_head, status, response_head, response_body, response_length)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+
+  const messageKind = db.prepare<[number], { source_id: number; type: number; state: number }>(
+    "SELECT source_id, type, state FROM messages WHERE id = ?",
+  );
+  const stateOfDeliveries = db.prepare<[number], number>("SELECT min(state) FROM deliveries WHERE message_id = ?").pluck();
+  const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
+  const setMessageAttempts = db.prepare(
+    "UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status) WHERE id = ?",
+  );
+
+  /** A message has the first state, in the order of the list, that any of its deliveries is in. */
+  function refreshMessage(id: number, attempts: number, lastStatus: number | null): void {
+    const before = messageKind.get(id);
+    if (before === undefined) return;
+    const state = (stateOfDeliveries.get(id) as number | null) ?? before.state;
+    if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
+    else if (state !== before.state) setMessageState.run(state, id);
+    if (state === before.state) return;
+    counts.message(before.source_id, before.type, before.state, -1);
+    counts.message(before.source_id, before.type, state, 1);
+  }
+
+  /** One transaction; counts that belong to a failed one are forgotten. */
+  function writing<Args extends unknown[], Result>(write: (...args: Args) => Result): (...args: Args) => Result {
+    const run = db.transaction((...args: Args) => {
+      const result = write(...args);
+      counts.flush();
+      return result;
+    });
+    return (...args) => {
+      try {
+        return run(...args);
+      } catch (error) {
+        counts.discard();
+        throw error;
+      }
+    };
+  }
+
+  return {
+    claim: writing((destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] => {
+      const rows = due.all(destinationId, now, limit);
+      if (rows.length < limit) rows.push(...inQueue.all(destinationId, limit - rows.length));
+      return rows.map((row) => {
+        take.run(row.id);
+        counts.delivery(destinationId, row.state, -1);
+        counts.delivery(destinationId, sending, 1);
+        refreshMessage(row.message_id, 0, null);
+        const payloads = payload.get(row.message_id);
+        return {
+          id: row.id as DeliveryId,
+          messageRow: row.message_id as MessageRowId,
+          destinationId,
+          round: row.rounds + 1,
+          windowRound: row.window_round,
+          firstAttemptAt: row.first_attempt_at,
+          finished: row.rounds + 1 > row.window_round ? (finished.all(row.id, row.window_round) as WebhookId[]) : [],
+          payload: (row.shape === 0 ? payloads?.documented : payloads?.full) ?? new Uint8Array(),
+        };
+      });
+    }),
+
+    record: writing((attempts: AttemptRecord[], transitions: Transition[]): void => {
+      const touched = new Map<number, { attempts: number; lastStatus: number | null; firstAt: number }>();
+      for (const attempt of attempts) {
+        insertAttempt.run(
+          attempt.deliveryId,
+          attempt.round,
+          attempt.webhookId,
+          attempt.webhookUrl,
+          attempt.startedAt,
+          attempt.durationMs,
+          JSON.stringify(attempt.phases),
+          attempt.simulated ? 1 : 0,
+          outcomeCode(attempt.outcome),
+          attempt.retryable ? 1 : 0,
+          attempt.error?.code ?? null,
+          attempt.error?.message ?? null,
+          attempt.requestHead,
+          attempt.response?.status ?? null,
+          attempt.response?.head ?? null,
+          attempt.response?.body ?? null,
+          attempt.response?.bodyLength ?? null,
+        );
+        const seen = touched.get(attempt.deliveryId);
+        touched.set(attempt.deliveryId, {
+          attempts: (seen?.attempts ?? 0) + 1,
+          lastStatus: attempt.response?.status ?? seen?.lastStatus ?? null,
+          firstAt: Math.min(seen?.firstAt ?? Number.MAX_SAFE_INTEGER, attempt.startedAt),
+        });
+      }
+      const moved = new Set<number>();
+      const messages = new Map<number, { attempts: number; lastStatus: number | null }>();
+      const touchMessage = (id: number, deliveryId: number): void => {
+        const seen = messages.get(id) ?? { attempts: 0, lastStatus: null };
+        const of = moved.has(deliveryId) ? undefined : touched.get(deliveryId);
+        messages.set(id, { attempts: seen.attempts + (of?.attempts ?? 0), lastStatus: of?.lastStatus ?? seen.lastStatus });
+        moved.add(deliveryId);
+      };
+      for (const { deliveryId, at, state, reason, nextAttemptAt } of transitions) {
+        const before = one.get(deliveryId);
+        if (before === undefined) continue;
+        const code = stateCode(state);
+        if (state === "queued" && before.state > waiting) reopen.run(deliveryId);
+        setDeliveryState.run(code, reason, nextAttemptAt, touched.get(deliveryId)?.firstAt ?? null, deliveryId);
+        if (state !== "delivered") insertTransition.run(deliveryId, at, code, reason, nextAttemptAt);
+        counts.delivery(before.destination_id, before.state, -1);
+        counts.delivery(before.destination_id, code, 1);
+        touchMessage(before.message_id, deliveryId);
+      }
+      for (const deliveryId of touched.keys()) {
+        if (moved.has(deliveryId)) continue;
+        const row = one.get(deliveryId);
+        if (row !== undefined) touchMessage(row.message_id, deliveryId);
+      }
+      for (const [id, change] of messages) refreshMessage(id, change.attempts, change.lastStatus);
+    }),
+
+    requeueInterrupted: writing((now: number): number => {
+      const rows = db.prepare<[], DeliveryRow>(`SELECT * FROM deliveries WHERE state = ${sending}`).all();
+      const lastRound = db.prepare<[number], number | null>("SELECT max(round) FROM attempts WHERE delivery_id = ?").pluck();
+      const back = db.prepare(`UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`);
+      for (const row of rows) {
+        back.run(Math.max(lastRound.get(row.id) ?? 0, row.window_round - 1), row.id);
+        insertTransition.run(row.id, now, queued, "restarted", null);
+        counts.delivery(row.destination_id, sending, -1);
+        counts.delivery(row.destination_id, queued, 1);
+        refreshMessage(row.message_id, 0, null);
+      }
+      return rows.length;
+    }),
+
+    spreadOverdue: writing((now: number, gapMs: number, atMostMs: number): number => {
+      const rows = db
+        .prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE state = 2 AND next_attempt_at < ? ORDER BY next_attempt_at, id")
+        .all(now);
+      const gap = rows.length > 1 ? Math.min(gapMs, atMostMs / (rows.length - 1)) : 0;
+      const move = db.prepare("UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?");
+      for (const [place, row] of rows.entries()) {
+        const at = Math.ceil((now + place * gap) / 1000) * 1000;
+        move.run(at, row.id);
+        insertTransition.run(row.id, now, waiting, "overdue", at);
+      }
+      return rows.length;
+    }),
+
+    ...readers(db, one, countDue, countQueued),
+  };
+}
+
+export type DeliveryRow = {
+  id: number;
+  message_id: number;
+  destination_id: number;
+  state: number;
+  shape: number;
+  created_at: number;
+  rounds: number;
+  window_round: number;
+  first_attempt_at: number | null;
+  next_attempt_at: number | null;
+  reason: string | null;
+};
+
+export function deliverySummary(row: DeliveryRow): DeliverySummary {
+  return {
+    id: row.id as DeliveryId,
+    messageRow: row.message_id as MessageRowId,
+    destinationId: row.destination_id as DestinationId,
+    state: deliveryStateAt(row.state),
+    reason: row.reason,
+    createdAt: row.created_at,
+    firstAttemptAt: row.first_attempt_at,
+    nextAttemptAt: row.next_attempt_at,
+    rounds: row.rounds,
+  };
+}
+
+type Getter<Args extends unknown[]> = { get(...args: Args): unknown };
+
+function readers(
+  db: Db,
+  one: { get(id: number): DeliveryRow | undefined },
+  countDue: Getter<[number, number, number]>,
+  countQueued: Getter<[number, number]>,
+) {
+  const nextDue = db
+    .prepare<[number]>("SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = 2 ORDER BY next_attempt_at LIMIT 1")
+    .pluck();
+  const firstAttempts = db.prepare<[number, number], { id: number }>(
+    "SELECT id FROM deliveries WHERE destination_id = ? AND state = 2 AND first_attempt_at <= ? ORDER BY first_attempt_at",
+  );
+  const oldestWindow = db
+    .prepare<[number]>("SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = 2 ORDER BY first_attempt_at LIMIT 1")
+    .pluck();
+  const byState = db.prepare<[], { state: number; n: number }>("SELECT state, sum(n) AS n FROM delivery_counts GROUP BY state");
+
+  return {
+    nextDueAt(destinationIds: readonly DestinationId[]): number | null {
+      let earliest: number | null = null;
+      for (const id of destinationIds) {
+        const at = nextDue.get(id) as number | undefined;
+        if (at !== undefined && (earliest === null || at < earliest)) earliest = at;
+      }
+      return earliest;
+    },
+    countRunnable(destinationId: DestinationId, now: number, limit: number): number {
+      const due = countDue.get(destinationId, now, limit) as number;
+      return due >= limit ? due : due + (countQueued.get(destinationId, limit - due) as number);
+    },
+    heldPastWindow: (destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] =>
+      firstAttempts.all(destinationId, now - windowMs).map(({ id }) => id as DeliveryId),
+    nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null {
+      const first = oldestWindow.get(destinationId) as number | null | undefined;
+      return first === null || first === undefined ? null : first + windowMs;
+    },
+    delivery(id: DeliveryId): DeliverySummary | null {
+      const row = one.get(id);
+      return row === undefined ? null : deliverySummary(row);
+    },
+    countByState(): Record<DeliveryState, number> {
+      const counted = Object.fromEntries(deliveryStates.map((state) => [state, 0])) as Record<DeliveryState, number>;
+      for (const { state, n } of byState.all()) counted[deliveryStateAt(state)] = n;
+      return counted;
+    },
+  };
+}

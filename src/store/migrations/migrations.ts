@@ -1,0 +1,4 @@
+import { first } from "./0001-first.ts";
+
+/** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
+export const migrations: readonly string[] = [first];

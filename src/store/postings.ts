@@ -1,0 +1,139 @@
+/**
+ * Which messages carry a user, an event, a message id. Ordinary indexes on such scattered values dirty a page per
+ * message and cost more than all the rest of ingest; postings are written in blocks of 4,096 messages, each a sorted
+ * list of (hash, place in the block), and looked up by binary search from the newest block back. The block that
+ * is still filling is in memory and rebuilt from its rows at the start. Answers are candidates: a reader that shows
+ * a row compares the value itself.
+ */
+
+import { hash40 } from "./hash.ts";
+import type { Db } from "./open.ts";
+
+/** Messages a block covers: ids that share all but their lowest 12 bits. */
+export const blockSize = 4096;
+
+export const postingFields = ["users", "events", "message_ids"] as const;
+export type PostingField = (typeof postingFields)[number];
+
+export type PostingEntry = { id: number; messageId: string; userId: string | null; anonymousId: string | null; event: string | null };
+
+type Block = Record<PostingField, number[]>;
+
+const emptyBlock = (): Block => ({ users: [], events: [], message_ids: [] });
+const blockOf = (id: number): number => Math.floor(id / blockSize);
+const pack = (value: string, id: number): number => hash40(value) * blockSize + (id % blockSize);
+
+export class Postings {
+  #db: Db;
+  #filling = emptyBlock();
+  #block = -1;
+  #insert;
+  #select: Record<PostingField, { all(before: number): { block: number; list: Buffer }[] }>;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#insert = db.prepare<[number, Buffer, Buffer, Buffer]>("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?)");
+    const slice = (field: PostingField) =>
+      db.prepare<[number], { block: number; list: Buffer }>(
+        `SELECT block, ${field} AS list FROM postings WHERE block < ? ORDER BY block DESC LIMIT 16`,
+      );
+    this.#select = { users: slice("users"), events: slice("events"), message_ids: slice("message_ids") };
+    this.reload();
+  }
+
+  /** Inside the transaction that inserts the message; ids come in order. */
+  add(entry: PostingEntry): void {
+    const block = blockOf(entry.id);
+    if (block !== this.#block) {
+      if (this.#block >= 0) this.#write();
+      this.#block = block;
+      this.#filling = emptyBlock();
+    }
+    this.#note(entry);
+  }
+
+  /** Anew from the rows: at the start, and after a transaction that did not come to its end. */
+  reload(): void {
+    const newest = this.#db.prepare<[], { id: number | null }>("SELECT max(id) AS id FROM messages").get()?.id ?? null;
+    this.#filling = emptyBlock();
+    this.#block = newest === null ? -1 : blockOf(newest);
+    if (newest === null) return;
+    const rows = this.#db
+      .prepare<[number], PostingEntry>(
+        "SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event FROM messages WHERE id >= ? ORDER BY id",
+      )
+      .all(this.#block * blockSize);
+    for (const row of rows) this.#note(row);
+  }
+
+  /** Ids that may carry the value, newest first, below `before`. */
+  *candidates(field: PostingField, value: string, before = Number.MAX_SAFE_INTEGER): Generator<number> {
+    const low = hash40(value) * blockSize;
+    const high = low + blockSize;
+    const filling = this.#filling[field].filter((packed) => packed >= low && packed < high).sort((a, b) => b - a);
+    for (const packed of filling) {
+      const id = this.#block * blockSize + (packed - low);
+      if (id < before) yield id;
+    }
+    for (let from = Math.min(this.#block, blockOf(before) + 1); ; ) {
+      const blocks = this.#select[field].all(from);
+      for (const { block, list } of blocks) {
+        const packed = asDoubles(list);
+        for (let i = lowerBound(packed, high) - 1; i >= 0; i -= 1) {
+          const entry = packed[i] ?? 0;
+          if (entry < low) break;
+          const id = block * blockSize + (entry - low);
+          if (id < before) yield id;
+        }
+        from = block;
+      }
+      if (blocks.length < 16) return;
+    }
+  }
+
+  /** Every (hash, id) of one field from a message on, oldest block first: for what is kept in memory. */
+  forEach(field: PostingField, fromId: number, visit: (hash: number, id: number) => void): void {
+    const rows = this.#db
+      .prepare<[number], { block: number; list: Buffer }>(`SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`)
+      .iterate(blockOf(fromId));
+    for (const { block, list } of rows) visitAll(asDoubles(list), block, visit);
+    if (this.#block >= 0) visitAll(this.#filling[field], this.#block, visit);
+  }
+
+  #note({ id, messageId, userId, anonymousId, event }: PostingEntry): void {
+    this.#filling.message_ids.push(pack(messageId, id));
+    if (userId !== null) this.#filling.users.push(pack(userId, id));
+    if (anonymousId !== null && anonymousId !== userId) this.#filling.users.push(pack(anonymousId, id));
+    if (event !== null) this.#filling.events.push(pack(event, id));
+  }
+
+  #write(): void {
+    const list = (field: PostingField) => Buffer.from(Float64Array.from(this.#filling[field]).sort().buffer);
+    this.#insert.run(this.#block, list("users"), list("events"), list("message_ids"));
+  }
+}
+
+function visitAll(list: ArrayLike<number>, block: number, visit: (hash: number, id: number) => void): void {
+  for (let i = 0; i < list.length; i += 1) {
+    const packed = list[i] ?? 0;
+    const place = packed % blockSize;
+    visit((packed - place) / blockSize, block * blockSize + place);
+  }
+}
+
+function asDoubles(list: Buffer): Float64Array {
+  if (list.byteOffset % 8 === 0) return new Float64Array(list.buffer, list.byteOffset, list.byteLength / 8);
+  return new Float64Array(Uint8Array.from(list).buffer);
+}
+
+/** The first place whose entry is not below `value`. */
+function lowerBound(sorted: Float64Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,31 @@
+/** The store on SQLite: one database, one writer, this process. `app.ts` opens it; the engine knows it by the roles of `ports.ts`. */
+
+import type { Store } from "../engine/ports.ts";
+import { createConfigurationStore } from "./configuration-store.ts";
+import { Counts } from "./counts.ts";
+import { createDeliveryQueries } from "./delivery-queries.ts";
+import { createDeliveryStore } from "./delivery-store.ts";
+import { createIngestStore } from "./ingest-store.ts";
+import { createMessageQueries } from "./message-queries.ts";
+import { openDatabase } from "./open.ts";
+import { Postings } from "./postings.ts";
+import { createUpkeepStore } from "./upkeep-store.ts";
+
+/** `data` is a directory, or `:memory:`. Throws an `OpenError` with a sentence. */
+export function openStore(data: string): Store {
+  const { db, close } = openDatabase(data);
+  const counts = new Counts(db);
+  const postings = new Postings(db);
+  const configuration = createConfigurationStore(db);
+  const { forgetRecent, ...ingest } = createIngestStore(db, counts, postings);
+  db.pragma(`synchronous = ${configuration.settings().synchronous}`);
+  return {
+    ...configuration,
+    ...ingest,
+    ...createDeliveryStore(db, counts),
+    ...createMessageQueries(db, postings),
+    ...createDeliveryQueries(db),
+    ...createUpkeepStore(db, counts, forgetRecent),
+    close,
+  };
+}

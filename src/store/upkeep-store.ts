@@ -1,0 +1,114 @@
+/** Retention and reset. Messages go oldest first, with all that came of them; what still moves and what is pinned stays. */
+
+import { isSettled } from "../domain/states.ts";
+import type { UpkeepStore } from "../engine/ports.ts";
+import { deliveryStateAt } from "./codes.ts";
+import type { Counts } from "./counts.ts";
+import type { Db } from "./open.ts";
+import { blockSize } from "./postings.ts";
+
+type Old = { id: number; request_id: number; source_id: number; type: number; state: number };
+
+const recordTables = [
+  "requests",
+  "messages",
+  "message_counts",
+  "postings",
+  "decisions",
+  "payloads",
+  "deliveries",
+  "delivery_counts",
+  "attempts",
+  "transitions",
+  "unknown_key_requests",
+];
+const configurationTables = ["sources", "webhooks", "destinations", "endpoints", "retry_profiles"];
+
+export function createUpkeepStore(db: Db, counts: Counts, forgetRecent: () => void): UpkeepStore {
+  const total = db.prepare<[], number | null>("SELECT sum(n) FROM message_counts").pluck();
+  const oldest = db.prepare<[number, number], Old>(
+    "SELECT id, request_id, source_id, type, state FROM messages WHERE id > ? AND pinned = 0 ORDER BY id LIMIT ?",
+  );
+  const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
+  const deliveriesOf = db.prepare<[number], { id: number; destination_id: number; state: number }>(
+    "SELECT id, destination_id, state FROM deliveries WHERE message_id = ?",
+  );
+  const removeAttempts = db.prepare("DELETE FROM attempts WHERE delivery_id = ?");
+  const removeTransitions = db.prepare("DELETE FROM transitions WHERE delivery_id = ?");
+  const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE message_id = ?");
+  const removeDecisions = db.prepare("DELETE FROM decisions WHERE message_id = ?");
+  const removePayloads = db.prepare("DELETE FROM payloads WHERE message_id = ?");
+  const removeMessage = db.prepare("DELETE FROM messages WHERE id = ?");
+  const removeEmptyRequest = db.prepare(
+    `DELETE FROM requests WHERE id = ? AND NOT EXISTS
+       (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
+  );
+  const removeEmptyBlock = db.prepare(
+    `DELETE FROM postings WHERE block = ?1 AND NOT EXISTS
+       (SELECT 1 FROM messages WHERE id >= ?1 * ${blockSize} AND id < (?1 + 1) * ${blockSize})`,
+  );
+
+  /** Where the last pass stopped: messages before it are pinned or still moving. */
+  let passed = 0;
+
+  const remove = db.transaction((excess: number, olderThanWall: number | null, limit: number): number => {
+    const requests = new Set<number>();
+    const blocks = new Set<number>();
+    let removed = 0;
+    const messages = oldest.all(passed, limit);
+    for (const message of messages) {
+      const tooMany = removed < excess;
+      const tooOld = olderThanWall !== null && ((wallAt.get(message.request_id) as number | undefined) ?? 0) < olderThanWall;
+      if (!tooMany && !tooOld) return finish(removed, requests, blocks, false);
+      passed = message.id;
+      const deliveries = deliveriesOf.all(message.id);
+      if (deliveries.some(({ state }) => !isSettled(deliveryStateAt(state)))) continue;
+      for (const delivery of deliveries) {
+        removeAttempts.run(delivery.id);
+        removeTransitions.run(delivery.id);
+        counts.delivery(delivery.destination_id, delivery.state, -1);
+      }
+      removeDeliveries.run(message.id);
+      removeDecisions.run(message.id);
+      removePayloads.run(message.id);
+      removeMessage.run(message.id);
+      counts.message(message.source_id, message.type, message.state, -1);
+      requests.add(message.request_id);
+      blocks.add(Math.floor(message.id / blockSize));
+      removed += 1;
+    }
+    return finish(removed, requests, blocks, messages.length === limit);
+  });
+
+  function finish(removed: number, requests: Set<number>, blocks: Set<number>, more: boolean): number {
+    for (const id of requests) removeEmptyRequest.run(id);
+    for (const block of blocks) removeEmptyBlock.run(block);
+    counts.flush();
+    if (!more) passed = 0;
+    return removed;
+  }
+
+  function clear(tables: string[]): void {
+    db.transaction(() => {
+      for (const table of tables) db.exec(`DELETE FROM ${table}`);
+      if (tables.includes("sources")) db.exec("DELETE FROM sqlite_sequence");
+    })();
+    passed = 0;
+    forgetRecent();
+  }
+
+  return {
+    removeOld({ maxMessages, olderThanWall }, limit) {
+      const excess = maxMessages === null ? 0 : Math.max(0, ((total.get() as number | null) ?? 0) - maxMessages);
+      if (excess === 0 && olderThanWall === null) return 0;
+      try {
+        return remove(excess, olderThanWall, limit);
+      } catch (error) {
+        counts.discard();
+        throw error;
+      }
+    },
+    clearMessages: () => clear(recordTables),
+    clearEverything: () => clear([...recordTables, ...configurationTables]),
+  };
+}

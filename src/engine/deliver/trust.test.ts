@@ -1,5 +1,4 @@
-import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { certificate } from "../../../test/support/raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "../../../test/support/raw-receiver.ts";
@@ -16,9 +15,7 @@ function secured(name: Parameters<typeof certificate>[0], { tls, ...options }: R
 }
 
 function trusting(): Trust {
-  const trust = createTrust();
-  trust.addAuthority(certificate("authority").cert);
-  return trust;
+  return createTrust({ localAuthority: () => certificate("authority").cert });
 }
 
 async function exchangeWith(trust: Trust, url: string): Promise<ExchangeResult & { phases: string[] }> {
@@ -86,18 +83,29 @@ describe("over TLS", () => {
     expect(there.received.join("")).toBe("");
   });
 
-  test("an authority counts from when it is added", async () => {
+  test("the local authority is asked at the first use over TLS, once", async () => {
     const there = await secured("valid");
-    const trust = createTrust();
-    const url = `https://valid.localhost:${there.port}/`;
-    expect(await exchangeWith(trust, url)).toMatchObject({
+    const plain = await answering(ok);
+    let asked = 0;
+    const localAuthority = () => {
+      asked += 1;
+      return certificate("authority").cert;
+    };
+    const trust = createTrust({ localAuthority });
+    await exchangeWith(trust, `http://127.0.0.1:${plain.port}/`);
+    expect(asked).toBe(0);
+    for (let round = 0; round < 2; round += 1) {
+      expect(await exchangeWith(trust, `https://valid.localhost:${there.port}/`)).toMatchObject({ outcome: "answered" });
+    }
+    expect(asked).toBe(1);
+  });
+
+  test("a certificate whose authority is unknown is a tls_error that says so", async () => {
+    const there = await secured("valid");
+    expect(await exchangeWith(createTrust(), `https://valid.localhost:${there.port}/`)).toMatchObject({
       outcome: "tls_error",
       error: { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE", message: expect.stringContaining("authority") },
     });
-    trust.addAuthority(certificate("authority").cert);
-    expect(await exchangeWith(trust, url)).toMatchObject({ outcome: "answered" });
-    expect(() => trust.addAuthority("no certificate")).toThrow();
-    expect(await exchangeWith(trust, url)).toMatchObject({ outcome: "answered" });
   });
 
   test("a chain that ends in an unknown authority says so", async () => {
@@ -134,13 +142,8 @@ describe("over TLS", () => {
     ["closed", "closed_without_answer", (socket: Socket) => socket.destroy()],
     ["reset", "ECONNRESET", (socket: Socket) => socket.resetAndDestroy()],
   ])("a connection that is %s during the handshake is a connection_error", async (_, code, end) => {
-    const server = createServer((socket) => {
-      socket.on("error", () => {});
-      socket.once("data", () => end(socket));
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    running.push({ stop: () => server.close() });
-    const result = await exchangeWith(trusting(), `https://valid.localhost:${(server.address() as AddressInfo).port}/`);
+    const there = await receiver({ onConnection: (socket) => socket.once("data", () => end(socket)) });
+    const result = await exchangeWith(trusting(), `https://valid.localhost:${there.port}/`);
     expect(result).toMatchObject({ outcome: "connection_error", error: { code }, requestHead: "" });
     expect(result.error?.message).toContain("during the TLS handshake");
   });

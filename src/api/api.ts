@@ -4,6 +4,7 @@
  * headers, no tokens, no sockets. It never throws.
  */
 
+import type { AboutAnswer } from "../contract/about.ts";
 import type { CallName } from "../contract/contract.ts";
 import { callNamed } from "../contract/contract.ts";
 import { checkInput } from "../contract/call.ts";
@@ -35,15 +36,17 @@ export type Api = {
 
 export function createApi({
   pipeline,
-  version,
+  about,
   report,
 }: {
   pipeline: Pipeline;
-  version: string;
+  /** Asked anew each time: the ports are known only once they listen. */
+  about: () => AboutAnswer;
   /** Told of everything unexpected. */
   report: (error: unknown) => void;
 }): Api {
   const handlers: Handlers = {
+    "about.get": about,
     ...sourceHandlers(pipeline),
     ...destinationHandlers(pipeline),
     ...messageHandlers(pipeline),
@@ -74,7 +77,7 @@ export function createApi({
       }
     },
     changes: pipeline.changes,
-    openApi: () => (document ??= openApiDocument(version)),
+    openApi: () => (document ??= openApiDocument(about().version)),
   };
 }
 

@@ -31,7 +31,12 @@ export function openApiDocument(version: string): Schema {
   paths[changeStream.path] = {
     get: operation(
       { ...changeStream, params: null, body: null },
-      { 200: { description: "Events named `change`, each with a Change as its data.", content: { "text/event-stream": { schema: schemaOf(change, components) } } } },
+      {
+        200: {
+          description: "Events named `change`, each with a Change as its data.",
+          content: { "text/event-stream": { schema: schemaOf(change, components) } },
+        },
+      },
     ),
   };
 
@@ -83,7 +88,9 @@ function rewritten(value: unknown): unknown {
       // Whole numbers come with the bounds of what JavaScript can count, which say nothing to a reader.
       .filter(([, member]) => member !== Number.MAX_SAFE_INTEGER && member !== Number.MIN_SAFE_INTEGER)
       .map(([key, member]) =>
-        key === "$ref" && typeof member === "string" ? [key, member.replace("#/$defs/", "#/components/schemas/")] : [key, rewritten(member)],
+        key === "$ref" && typeof member === "string"
+          ? [key, member.replace("#/$defs/", "#/components/schemas/")]
+          : [key, rewritten(member)],
       ),
   );
 }

@@ -9,7 +9,10 @@ const sentences: [prefix: string, sentence: string][] = [
   ["SQLITE_BUSY", "Hookyard's data file is locked by another program. Close it and try again."],
   ["SQLITE_LOCKED", "Hookyard's data file is locked by another program. Close it and try again."],
   ["SQLITE_CORRUPT", "Hookyard's data file is damaged. Stop Hookyard and restore a copy, or start with another --data directory."],
-  ["SQLITE_NOTADB", "Hookyard's data file is not a data file any more. Stop Hookyard and restore a copy, or start with another --data directory."],
+  [
+    "SQLITE_NOTADB",
+    "Hookyard's data file is not a data file any more. Stop Hookyard and restore a copy, or start with another --data directory.",
+  ],
   ["SQLITE_CANTOPEN", "Hookyard's data file cannot be opened. Check that it is still there and may be read."],
   ["SQLITE_IOERR", "Hookyard's data file cannot be read or written: the disk reports an error."],
 ];

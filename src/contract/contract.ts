@@ -1,5 +1,6 @@
 /** Every call between the pipeline and its users, once. */
 
+import { aboutCalls } from "./about.ts";
 import type { Call, CallAnswer, CallInput, CheckedInput } from "./call.ts";
 import { clockCalls } from "./clock.ts";
 import { configurationCalls } from "./configuration.ts";
@@ -14,6 +15,7 @@ import { sourceCalls } from "./sources.ts";
 import { unknownKeyCalls } from "./unknown-keys.ts";
 
 const all = [
+  ...aboutCalls,
   ...sourceCalls,
   ...destinationCalls,
   ...messageCalls,

@@ -74,7 +74,13 @@ const receivedRequest = z
 export type ReceivedRequestAnswer = z.output<typeof receivedRequest>;
 
 export const endpointCalls = [
-  defineCall({ name: "endpoints.list", method: "GET", path: "/api/endpoints", summary: "All test endpoints.", answer: listOf(endpointAnswer) }),
+  defineCall({
+    name: "endpoints.list",
+    method: "GET",
+    path: "/api/endpoints",
+    summary: "All test endpoints.",
+    answer: listOf(endpointAnswer),
+  }),
   defineCall({
     name: "endpoints.create",
     method: "POST",

@@ -12,9 +12,7 @@ export const unknownKeyCalls = [
     path: "/api/unknown-keys",
     summary: "Write keys that no source has, with the requests that were kept.",
     answer: listOf(
-      z
-        .object({ writeKey: z.string(), requests: z.int(), firstAt: time, lastAt: time, lastPath: z.string() })
-        .meta({ id: "UnknownKey" }),
+      z.object({ writeKey: z.string(), requests: z.int(), firstAt: time, lastAt: time, lastPath: z.string() }).meta({ id: "UnknownKey" }),
     ),
   }),
   defineCall({

@@ -103,7 +103,9 @@ function sourceEntries({ configuration }: Pipeline, { sources = [] }: Configurat
 
 function endpointEntries({ endpoints }: Pipeline, { endpoints: drafts = [] }: ConfigurationDocument): Entry[] {
   return drafts.map((draft, index) => {
-    const existing = endpoints.list().find((endpoint) => (draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path));
+    const existing = endpoints
+      .list()
+      .find((endpoint) => (draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path));
     return {
       what: `endpoints[${index}]`,
       exists: existing !== undefined,

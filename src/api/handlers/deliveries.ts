@@ -9,7 +9,10 @@ import type { HandlersOf } from "../handler.ts";
 import { presentDelivery, presentDeliveryDetails } from "../presenters.ts";
 import { windowsOf } from "../window.ts";
 
-function filterFrom(input: { state?: DeliveryState | undefined; destinationId?: string | undefined }, name: string): DeliveryFilter | Problem {
+function filterFrom(
+  input: { state?: DeliveryState | undefined; destinationId?: string | undefined },
+  name: string,
+): DeliveryFilter | Problem {
   const filter: DeliveryFilter = input.state === undefined ? {} : { state: input.state };
   if (input.destinationId === undefined) return filter;
   const destinationId = destinationIds.parse(input.destinationId);

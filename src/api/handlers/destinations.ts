@@ -29,7 +29,8 @@ export function keepWebhooks(drafts: readonly WebhookDraft[], existing: readonly
   for (const [index, draft] of drafts.entries()) {
     if (draft.id === undefined) continue;
     const id = webhookIds.parse(draft.id);
-    if (id === null || !free.delete(id)) return invalid(`webhooks[${index}].id: the destination has no webhook ${draft.id}, or it is listed twice.`);
+    if (id === null || !free.delete(id))
+      return invalid(`webhooks[${index}].id: the destination has no webhook ${draft.id}, or it is listed twice.`);
     chosen[index] = id;
   }
   return drafts.map((draft, index) => {
@@ -110,15 +111,30 @@ const webhooksEntry = {
   description: "Sends each message as a signed POST request to up to five URLs, and retries for up to four hours.",
   connectionModes: ["cloud" as const],
   settings: [
-    { name: "webhooks", title: "Webhook URLs", description: "One to five full http or https URLs, each with up to five headers.", required: true },
+    {
+      name: "webhooks",
+      title: "Webhook URLs",
+      description: "One to five full http or https URLs, each with up to five headers.",
+      required: true,
+    },
     {
       name: "sharedSecret",
       title: "Shared secret",
       description: "When set, each request carries X-Signature: the HMAC-SHA1 of its body, keyed with this secret, in hex.",
       required: false,
     },
-    { name: "enabled", title: "Enabled", description: "A disabled destination gets no new messages and holds its deliveries.", required: false },
+    {
+      name: "enabled",
+      title: "Enabled",
+      description: "A disabled destination gets no new messages and holds its deliveries.",
+      required: false,
+    },
     { name: "retryProfile", title: "Retry profile", description: "What is retried, and when.", required: false },
-    { name: "payload", title: "Payload", description: "documented, or full with receivedAt, sentAt, originalTimestamp, integrations and channel.", required: false },
+    {
+      name: "payload",
+      title: "Payload",
+      description: "documented, or full with receivedAt, sentAt, originalTimestamp, integrations and channel.",
+      required: false,
+    },
   ],
 };

@@ -17,7 +17,10 @@ function presentProfile(profile: Profile): RetryProfileAnswer {
 export function completeProfile(configuration: Pipeline["configuration"], draft: Partial<RetryProfile> & { name: string }): RetryProfile {
   const documented = configuration.retryProfile("documented");
   if (documented === undefined) throw new Error("The retry profile documented is missing.");
-  const { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors } = { ...documented, ...draft };
+  const { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors } = {
+    ...documented,
+    ...draft,
+  };
   return { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors };
 }
 
@@ -25,7 +28,11 @@ export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"r
   const find = (text: string): Profile | Problem => {
     const id = retryProfileIds.parse(text);
     const all = configuration.retryProfiles();
-    return all.find((profile) => profile.id !== null && profile.id === id) ?? all.find((profile) => profile.name === text) ?? notFound("retry profile", text);
+    return (
+      all.find((profile) => profile.id !== null && profile.id === id) ??
+      all.find((profile) => profile.name === text) ??
+      notFound("retry profile", text)
+    );
   };
   const findCustom = (text: string): RetryProfileId | Problem => {
     const profile = find(text);

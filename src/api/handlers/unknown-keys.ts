@@ -7,9 +7,7 @@ import { presentSource } from "./sources.ts";
 export function unknownKeyHandlers({ messages }: Pipeline): HandlersOf<"unknownKeys"> {
   return {
     "unknownKeys.list": () => ({
-      items: messages
-        .unknownKeys()
-        .map((key) => ({ ...key, firstAt: presentTime(key.firstAt), lastAt: presentTime(key.lastAt) })),
+      items: messages.unknownKeys().map((key) => ({ ...key, firstAt: presentTime(key.firstAt), lastAt: presentTime(key.lastAt) })),
     }),
     "unknownKeys.adopt": async ({ writeKey, name }) => {
       const source = await messages.adopt(writeKey, name);

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { Call } from "../contract/call.ts";
+import { calls } from "../contract/contract.ts";
+import { openApiDocument } from "./openapi.ts";
+
+type Operation = {
+  operationId: string;
+  parameters: { name: string; in: string; required: boolean }[];
+  requestBody?: { required: boolean };
+};
+const document = JSON.parse(JSON.stringify(openApiDocument("1.2.3"))) as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Record<string, unknown>> };
+};
+
+function referencesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => (key === "$ref" ? [String(member)] : referencesIn(member)));
+}
+
+test("each call is in the document", () => {
+  for (const call of Object.values<Call>(calls)) {
+    expect(document.paths[call.path]?.[call.method.toLowerCase()]?.operationId, call.name).toBe(call.name);
+  }
+  expect(document.paths["/api/events"]?.["get"]?.operationId).toBe("events.stream");
+});
+
+test("each reference leads to a component", () => {
+  const references = new Set(referencesIn(document));
+  expect(references.size).toBeGreaterThan(30);
+  for (const reference of references) {
+    expect(document.components.schemas, reference).toHaveProperty([reference.replace("#/components/schemas/", "")]);
+  }
+  expect(JSON.stringify(document)).not.toContain("$defs");
+});
+
+test("what may be left out is not required", () => {
+  const list = document.paths["/api/messages"]?.["get"];
+  expect(list?.parameters.filter((parameter) => parameter.required)).toEqual([]);
+  expect(document.paths["/api/messages/{id}"]?.["get"]?.parameters).toMatchObject([{ name: "id", in: "path", required: true }]);
+  expect(document.paths["/api/settle"]?.["post"]?.requestBody?.required).toBe(false);
+  expect(document.paths["/api/sources"]?.["post"]?.requestBody?.required).toBe(true);
+});
+
+test("inputs are closed and answers are open", () => {
+  expect(document.components.schemas["SourceDraft"]).toHaveProperty("additionalProperties", false);
+  expect(document.components.schemas["Source"]).not.toHaveProperty("additionalProperties");
+});

@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import type { Call } from "./call.ts";
+import { checkInput } from "./call.ts";
+import { callNamed, calls } from "./contract.ts";
+
+const all = Object.values<Call>(calls);
+const places = all.map((call) => `${call.method} ${call.path}`);
+
+describe("the contract", () => {
+  test("has no two calls at one place, and no two of one name", () => {
+    expect(new Set(places).size).toBe(all.length);
+    for (const [name, call] of Object.entries<Call>(calls)) expect(call.name).toBe(name);
+  });
+
+  test("names in each path what its parameters are", () => {
+    for (const call of all) {
+      const inPath = [...call.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      expect(Object.keys(call.params?.shape ?? {}), call.name).toEqual(inPath);
+    }
+  });
+
+  test("gives no member two places", () => {
+    for (const call of all) {
+      const body = call.body !== null && "shape" in call.body ? Object.keys(call.body.shape as object) : [];
+      const members = [call.params, call.query].flatMap((part) => Object.keys(part?.shape ?? {})).concat(body);
+      expect(new Set(members).size, call.name).toBe(members.length);
+    }
+  });
+
+  test.each([
+    "POST /api/sources",
+    "PATCH /api/sources/{id}",
+    "POST /api/destinations",
+    "PATCH /api/destinations/{id}",
+    "GET /api/messages",
+    "GET /api/messages/{id}",
+    "GET /api/deliveries",
+    "POST /api/deliveries/{id}/retry",
+    "POST /api/deliveries/{id}/cancel",
+    "POST /api/messages/{id}/replay",
+    "GET /api/clock",
+    "POST /api/clock",
+    "POST /api/clock/advance",
+    "POST /api/settle",
+    "POST /api/endpoints",
+    "GET /api/endpoints/{id}/requests",
+    "POST /api/deliveries/retry",
+    "POST /api/unknown-keys/{writeKey}/adopt",
+    "GET /api/stats",
+    "POST /api/reset",
+  ])("has the stable call %s", (place) => {
+    expect(places).toContain(place);
+  });
+
+  test.each(["sources", "destinations", "endpoints", "retry-profiles", "jobs"])("lists, reads and deletes %s", (kind) => {
+    expect(places).toEqual(expect.arrayContaining([`GET /api/${kind}`, `GET /api/${kind}/{id}`, `DELETE /api/${kind}/{id}`]));
+  });
+
+  test("refuses a member that a call does not know, by name, in every call", () => {
+    for (const call of all) {
+      const known = Object.fromEntries(Object.keys(call.params?.shape ?? {}).map((name) => [name, "x"]));
+      expect(checkInput(call, { ...known, surprise: 1 }), call.name).toMatchObject({ problem: true, status: 400 });
+    }
+    expect(checkInput(calls["sources.create"], { name: "Web", surprise: 1 })).toMatchObject({
+      message: expect.stringContaining("surprise"),
+    });
+  });
+
+  test("knows no call by the name of a member that every object has", () => {
+    expect(callNamed("constructor")).toBeUndefined();
+    expect(callNamed("__proto__")).toBeUndefined();
+  });
+});
+
+describe("checking an input", () => {
+  test.each([
+    ["sources.create", {}, "name is missing."],
+    ["sources.create", { name: 1 }, "name must be a string."],
+    ["sources.create", { name: "Web", kind: "desktop" }, 'kind must be "web", "mobile" or "server".'],
+    ["sources.create", { name: "Web", faults: [{ do: "cut", times: "2" }] }, "faults[0].times must be a number."],
+    ["sources.create", { name: "Web", faults: [{ do: "cut", tims: 2 }] }, "Unknown member faults[0].tims."],
+    ["sources.create", [], "The input must be a JSON object."],
+    ["sources.create", null, "The input must be a JSON object."],
+    ["sources.create", JSON.parse('{"name":"Web","__proto__":{"kind":"web"}}'), "Unknown member __proto__."],
+    ["destinations.create", { name: "A", sourceIds: [], webhooks: [{}] }, "webhooks[0].url is missing."],
+    ["messages.list", { limit: 0 }, "limit must be at least 1."],
+    ["messages.list", { limit: 501 }, "limit must be at most 500."],
+    ["clock.set", { mode: "faster", speed: 11 }, "speed must be 10, 60 or 600."],
+    ["clock.advance", { byMs: -1 }, "byMs must be at least 0."],
+    ["clock.advance", { to: "tomorrow" }, 'to must be "next-due" or "idle".'],
+    ["clock.advance", { byMs: Number.POSITIVE_INFINITY }, "byMs must be a"],
+    ["pipeline.settle", { timeoutMs: 600_001 }, "timeoutMs must be at most 600000."],
+    ["deliveries.retryAll", {}, "filter is missing."],
+    ["sources.get", { id: 5 }, "id must be a string."],
+  ] as const)("%s refuses %j", (name, input, sentence) => {
+    expect(checkInput(calls[name] as Call, input)).toMatchObject({
+      problem: true,
+      code: "invalid",
+      message: expect.stringContaining(sentence),
+    });
+  });
+
+  test("fills in what may be left out", () => {
+    expect(checkInput(calls["messages.list"], {})).toEqual({ limit: 50 });
+    expect(checkInput(calls["pipeline.settle"], {})).toEqual({ timeoutMs: 30_000 });
+  });
+
+  test("joins the members of the path and the body", () => {
+    expect(checkInput(calls["messages.pin"], { id: "msg_1", pinned: true })).toEqual({ id: "msg_1", pinned: true });
+  });
+});

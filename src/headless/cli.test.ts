@@ -1,0 +1,37 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+
+function hookyard(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [cli, ...args]);
+    let out = "";
+    let err = "";
+    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+    child.on("close", (code) => resolve({ code, out, err }));
+  });
+}
+
+test.each([
+  [["--version"], version],
+  [["--help"], "serve"],
+  [["serve", "--help"], "--endpoints-tls-port"],
+])("hookyard %j prints and ends", async (args, part) => {
+  expect(await hookyard(...args)).toEqual({ code: 0, out: expect.stringContaining(part), err: "" });
+});
+
+test.each([
+  [[], "command"],
+  [["dance"], "dance"],
+  [["serve", "--ui-port", "x"], "--ui-port"],
+])("hookyard %j is refused in one line", async (args, part) => {
+  const { code, out, err } = await hookyard(...args);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toContain(part);
+  expect(err.trimEnd()).not.toContain("\n");
+});

@@ -1,0 +1,92 @@
+import type { IncomingMessage } from "node:http";
+import { get } from "node:http";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createFeed, startControlPort, token } from "./control-port.fixture.ts";
+
+let feed: ReturnType<typeof createFeed>;
+let control: Awaited<ReturnType<typeof startControlPort>>;
+beforeEach(async () => {
+  feed = createFeed();
+  control = await startControlPort({ changes: feed.feed });
+});
+afterEach(() => control.stop());
+
+/** Reads events as they come; `next` waits for one. */
+async function listen(path = "/api/events", headers: Record<string, string> = {}) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(`${control.url}${path}`, { agent: false, headers: { Authorization: `Bearer ${token}`, ...headers } }, resolve).on("error", reject);
+  });
+  response.setEncoding("utf8");
+  const blocks = (async function* () {
+    let text = "";
+    for await (const chunk of response) {
+      text += chunk as string;
+      for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+        yield text.slice(0, end);
+        text = text.slice(end + 2);
+      }
+    }
+  })();
+  return { response, next: async () => (await blocks.next()).value, close: () => response.destroy() };
+}
+
+test("a change is an event with its sequence number as the id", async () => {
+  const stream = await listen();
+  expect(stream.response.headers["content-type"]).toBe("text/event-stream; charset=utf-8");
+  expect(await stream.next()).toBe("id: 0");
+  feed.push(["msg_1"]);
+  expect(await stream.next()).toBe('id: 1\nevent: change\ndata: {"sequence":1,"area":"messages","ids":["msg_1"],"count":1,"added":0}');
+  stream.close();
+});
+
+test.each([
+  ["/api/events?after=1", {}],
+  ["/api/events", { "Last-Event-ID": "1" }],
+  ["/api/events?after=0", { "Last-Event-ID": "1" }],
+])("a client resumes after what it saw: %s %j", async (path, headers) => {
+  for (const id of ["a", "b", "c"]) feed.push([id]);
+  const stream = await listen(path, headers);
+  expect(await stream.next()).toContain('"ids":["b"]');
+  expect(await stream.next()).toContain('"ids":["c"]');
+  stream.close();
+});
+
+test.each(["1", "99", "soon"])("a client that saw %s last is told to read everything anew", async (after) => {
+  for (const id of ["a", "b", "c"]) feed.push([id]);
+  feed.forgetUpTo(2);
+  const stream = await listen(`/api/events?after=${after}`);
+  expect(await stream.next()).toBe('id: 3\nevent: resync\ndata: {"sequence":3}');
+  feed.push(["d"]);
+  expect(await stream.next()).toContain('"ids":["d"]');
+  stream.close();
+});
+
+test("a client that does not read is dropped", async () => {
+  const stream = await listen();
+  await stream.next();
+  stream.response.pause();
+  const ids = [`x${"x".repeat(100_000)}`];
+  // Socket buffers of both ends take some megabytes first.
+  for (let sent = 0; feed.listeners.size > 0 && sent < 1000; sent += 1) {
+    feed.push(ids);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(feed.listeners.size).toBe(0);
+  stream.response.on("error", () => undefined);
+  stream.close();
+});
+
+test("a client that goes is forgotten", async () => {
+  const stream = await listen();
+  await stream.next();
+  expect(feed.listeners.size).toBe(1);
+  stream.close();
+  await expect.poll(() => feed.listeners.size).toBe(0);
+});
+
+test("stopping ends the streams", async () => {
+  const stream = await listen();
+  await stream.next();
+  await control.stop();
+  expect(await stream.next()).toBeUndefined();
+});

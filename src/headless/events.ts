@@ -1,0 +1,67 @@
+/**
+ * What changed, as server-sent events. Each is `event: change` with its sequence number as the id, so that a client
+ * resumes where it was; `event: resync` says that this is not possible and everything must be read anew.
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Change, ChangeFeed } from "../engine/pipeline.ts";
+import type { WallTimer } from "../engine/wall.ts";
+import { startIdleTimer } from "../engine/wall.ts";
+import { guardHeaders } from "./json-answer.ts";
+
+/** Below the 30 to 60 seconds after which proxies give up on a silent connection. */
+const heartbeatMs = 15_000;
+/** Some ten thousand changes: who is that far behind is better off reading everything anew. */
+const mostBuffered = 1024 * 1024;
+
+/** `after` is the sequence number that the client saw last; null starts with what comes next. */
+export function streamChanges({
+  request,
+  response,
+  changes,
+  after,
+}: {
+  request: IncomingMessage;
+  response: ServerResponse;
+  changes: ChangeFeed;
+  after: string | null;
+}): void {
+  response.writeHead(200, { ...guardHeaders, "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" });
+  request.socket.setNoDelay(true);
+
+  const write = (text: string) => {
+    if (response.destroyed) return;
+    response.write(text);
+    if (response.writableLength > mostBuffered) response.destroy();
+  };
+  const writeChanges = (list: readonly Change[]) => write(list.map(lineOf).join(""));
+
+  const missed = after === null ? [] : changesAfter(changes, after);
+  const unsubscribe = changes.subscribe(writeChanges);
+  // An id without data is no event, but from now on the client knows where to resume.
+  if (missed === null) write(`id: ${changes.sequence()}\nevent: resync\ndata: ${JSON.stringify({ sequence: changes.sequence() })}\n\n`);
+  else if (missed.length > 0) writeChanges(missed);
+  else write(`id: ${changes.sequence()}\n\n`);
+
+  let heartbeat: WallTimer;
+  const beat = () => {
+    heartbeat = startIdleTimer(heartbeatMs, () => {
+      write(": still here\n\n");
+      beat();
+    });
+  };
+  beat();
+  response.on("close", () => {
+    unsubscribe();
+    heartbeat.cancel();
+  });
+}
+
+function changesAfter(changes: ChangeFeed, after: string): Change[] | null {
+  const sequence = /^\d{1,15}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
+  return sequence > changes.sequence() ? null : changes.since(sequence);
+}
+
+function lineOf(change: Change): string {
+  return `id: ${change.sequence}\nevent: change\ndata: ${JSON.stringify(change)}\n\n`;
+}

@@ -1,0 +1,275 @@
+import { connect } from "node:net";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { PortTaken } from "../app-errors.ts";
+import { answerOf, send, startControlPort, token } from "./control-port.fixture.ts";
+import { createControlPort } from "./http-api.ts";
+import { createStaticPages } from "./static-pages.ts";
+
+let control: Awaited<ReturnType<typeof startControlPort>>;
+beforeEach(async () => {
+  control = await startControlPort();
+});
+afterEach(() => control.stop());
+
+describe("a call over HTTP", () => {
+  test("reaches the API with the members of path, query and body in one object", async () => {
+    const answer = await control.send("PATCH", "/api/sources/src_1", { body: '{"name":"Web"}' });
+    expect(answer.json()).toEqual({ name: "sources.update", input: { id: "src_1", name: "Web" } });
+  });
+
+  test("has its query's text turned into what the call wants", async () => {
+    const answer = await control.send("GET", "/api/messages?limit=20&userId=7&search=true");
+    expect(answer.json()).toEqual({ name: "messages.list", input: { limit: 20, userId: "7", search: "true" } });
+    const secrets = await control.send("GET", "/api/configuration?secrets=true");
+    expect(secrets.json()).toMatchObject({ input: { secrets: true } });
+  });
+
+  test("may leave out a body that may be empty", async () => {
+    expect((await control.send("POST", "/api/settle")).json()).toEqual({ name: "pipeline.settle", input: {} });
+  });
+
+  test("finds the longer name before a parameter", async () => {
+    expect((await control.send("POST", "/api/deliveries/retry", { body: '{"filter":{}}' })).json()).toMatchObject({
+      name: "deliveries.retryAll",
+    });
+    expect((await control.send("POST", "/api/deliveries/dlv_1/retry")).json()).toMatchObject({
+      name: "deliveries.retry",
+      input: { id: "dlv_1" },
+    });
+  });
+
+  test("takes any character in a parameter of the path", async () => {
+    const answer = await control.send("POST", "/api/unknown-keys/a%2Fb%20%C3%A9/adopt", { body: '{"name":"x"}' });
+    expect(answer.json()).toMatchObject({ input: { writeKey: "a/b é", name: "x" } });
+  });
+
+  test("is answered as JSON that nobody keeps, sniffs, frames or reads from another origin", async () => {
+    const { headers } = await control.send("GET", "/api/clock");
+    expect(headers).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "cross-origin-resource-policy": "same-origin",
+    });
+    expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+
+  test.each([
+    ["GET", "/api/messages?colour=red", undefined, 400, "invalid", "colour"],
+    ["GET", "/api/messages?state=queued&state=failed", undefined, 400, "invalid", "state"],
+    ["POST", "/api/settle?timeoutMs=5", "{}", 400, "invalid", "timeoutMs"],
+    ["PATCH", "/api/sources/src_1", '{"id":"src_2"}', 400, "invalid", "id"],
+    ["POST", "/api/sources", "{", 400, "bad_json", "JSON"],
+    ["POST", "/api/sources", "[]", 400, "invalid", "object"],
+    ["POST", "/api/sources", "null", 400, "invalid", "object"],
+    ["POST", "/api/sources", new Uint8Array([0x7b, 0xff, 0x7d]), 400, "bad_utf8", "UTF-8"],
+    ["POST", "/api/sources", `${"[".repeat(200_000)}`, 400, "bad_json", "JSON"],
+    ["GET", "/api/sources/%E0%A4%A", undefined, 400, "bad_path", "percent"],
+    ["GET", "/api/nothing", undefined, 404, "not_found", "openapi"],
+    ["GET", "/api", undefined, 404, "not_found", "openapi"],
+    ["GET", "/api/sources/", undefined, 404, "not_found", "openapi"],
+    ["GET", "/nothing", undefined, 404, "not_found", "path"],
+    ["DELETE", "/api/sources", undefined, 405, "method_not_allowed", "GET, POST"],
+    ["HEAD", "/api/events", undefined, 405, "", ""],
+    ["OPTIONS", "/api/sources", undefined, 405, "method_not_allowed", "GET, POST"],
+    ["POST", "/", "", 405, "method_not_allowed", "GET, HEAD"],
+  ])("%s %s is refused", async (method, path, body, status, code, part) => {
+    const answer = await control.send(method, path, body === undefined ? {} : { body });
+    expect(answer.status).toBe(status);
+    if (method === "HEAD") return;
+    expect(answer.json()).toEqual({ code, message: expect.stringContaining(part) });
+    if (status === 405) expect(answer.headers["allow"]).toBe(part);
+  });
+
+  test("in an encoding of its body is refused", async () => {
+    const answer = await control.send("POST", "/api/sources", { headers: { "Content-Encoding": "gzip" }, body: "x" });
+    expect([answer.status, answer.json()]).toEqual([415, { code: "unsupported_encoding", message: expect.any(String) }]);
+  });
+
+  test.each(["with", "without"])("of more than 8 MiB is refused, %s a length given", async (length) => {
+    const body = Buffer.alloc(8 * 1024 * 1024 + 1, 0x20);
+    const headers: Record<string, string> =
+      length === "with" ? { "Content-Length": String(body.length) } : { "Transfer-Encoding": "chunked" };
+    const answer = await control.send("POST", "/api/sources", { headers, body });
+    expect([answer.status, answer.json()]).toEqual([413, { code: "too_large", message: expect.stringContaining("8 MiB") }]);
+  });
+
+  test("that breaks is reported and answered", async () => {
+    const broken = await startControlPort({ call: () => Promise.reject(new Error("of the store")) });
+    const answer = await broken.send("GET", "/api/clock");
+    expect([answer.status, answer.json()]).toEqual([500, { code: "internal", message: expect.not.stringContaining("store") }]);
+    expect(broken.reported).toEqual([new Error("of the store")]);
+    await broken.stop();
+  });
+
+  test("answers with the status and body of the API", async () => {
+    const other = await startControlPort({ call: () => answerOf(409, { code: "sending", message: "No." }) });
+    const answer = await other.send("POST", "/api/deliveries/dlv_1/retry");
+    expect([answer.status, answer.json()]).toEqual([409, { code: "sending", message: "No." }]);
+    await other.stop();
+  });
+});
+
+describe("who may call", () => {
+  test.each(["127.0.0.1", "localhost:1", "LOCALHOST:4701", "any.name.localhost:80", "[::1]:4701"])("the host %s is ours", async (host) => {
+    expect((await control.send("GET", "/api/clock", { headers: { Host: host } })).status).toBe(200);
+  });
+
+  test.each([
+    "evil.com",
+    "evil.com:4701",
+    "localhost.evil.com",
+    "127.0.0.1.evil.com",
+    "evillocalhost",
+    "192.168.0.1",
+    "a@localhost",
+    "localhost:x",
+  ])("the host %j is not", async (host) => {
+    for (const path of ["/", "/api/clock"]) {
+      const answer = await control.send("GET", path, { headers: { Host: host } });
+      expect([answer.status, answer.json()]).toEqual([403, { code: "bad_host", message: expect.any(String) }]);
+    }
+  });
+
+  test("the host that it was told to listen on is ours, and any address when it listens everywhere", async () => {
+    const everywhere = await startControlPort({ host: "0.0.0.0" });
+    expect(everywhere.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    expect((await everywhere.send("GET", "/api/clock", { headers: { Host: "192.168.0.1:4701" } })).status).toBe(200);
+    expect((await everywhere.send("GET", "/api/clock", { headers: { Host: "evil.com" } })).status).toBe(403);
+    await everywhere.stop();
+  });
+
+  test("its own origin may call, and no other", async () => {
+    const host = new URL(control.url).host;
+    const status = async (origin: string) => (await control.send("GET", "/api/clock", { headers: { Origin: origin } })).status;
+    expect(await status(`http://${host}`)).toBe(200);
+    for (const origin of ["null", "http://127.0.0.1", `https://${host}`, "http://localhost:3000", "http://evil.com"])
+      expect(await status(origin)).toBe(403);
+  });
+
+  test("a preflight from another origin is refused without a word about CORS", async () => {
+    const answer = await control.send("OPTIONS", "/api/sources", {
+      headers: { Origin: "http://evil.com", "Access-Control-Request-Method": "POST" },
+    });
+    expect(answer.status).toBe(403);
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+
+  test.each(["", token, `Basic ${token}`, "Bearer", "Bearer x", `Bearer ${token}x`, `Bearer ${token} x`])(
+    "the authorization %j is refused",
+    async (Authorization) => {
+      for (const path of ["/api/clock", "/api/events", "/api/openapi.json", "/api/nothing"]) {
+        const answer = await control.send("GET", path, { headers: { Authorization } });
+        expect([answer.status, answer.json()]).toEqual([401, { code: "unauthorized", message: expect.any(String) }]);
+      }
+    },
+  );
+
+  test("the token counts in the header only", async () => {
+    const answer = await control.send("GET", `/api/clock?token=${token}`, { headers: { Authorization: "" } });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe("the pages", () => {
+  test("are served with a strict policy and no token", async () => {
+    const answer = await control.send("GET", "/", { headers: { Authorization: "" } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(answer.headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(answer.headers["content-security-policy"]).not.toContain("unsafe");
+    expect((await control.send("GET", "/bare.js")).headers["content-type"]).toBe("text/javascript; charset=utf-8");
+  });
+
+  test("answer HEAD with the headers alone", async () => {
+    const answer = await control.send("HEAD", "/");
+    expect([answer.status, answer.text]).toEqual([200, ""]);
+    expect(Number(answer.headers["content-length"])).toBeGreaterThan(100);
+  });
+
+  test.each([
+    "/../package.json",
+    "/..%2f..%2fpackage.json",
+    "/%2e%2e/%2e%2e/package.json",
+    "//etc/passwd",
+    "/..\\package.json",
+    "/index.html%00.js",
+  ])("do not lead out of their directory: %s", async (path) => {
+    expect((await control.send("GET", path)).status).toBe(404);
+  });
+});
+
+test("the OpenAPI document is at its place", async () => {
+  expect((await control.send("GET", "/api/openapi.json")).json()).toEqual({ openapi: "3.1.0" });
+});
+
+test("a port that is taken is named", async () => {
+  const port = Number(new URL(control.url).port);
+  const api = {
+    call: () => answerOf(200, {}),
+    changes: { sequence: () => 0, since: () => [], subscribe: () => () => undefined },
+    openApi: () => ({}),
+  };
+  const second = createControlPort({ api, token, pages: createStaticPages([]), host: "127.0.0.1", port, report: () => undefined });
+  await expect(second.start()).rejects.toEqual(new PortTaken({ port, role: "ui" }));
+});
+
+test("stopping does not wait for a call that takes long", async () => {
+  const slow = await startControlPort({ call: () => new Promise(() => undefined) });
+  const pending = slow.send("POST", "/api/settle").catch((error: NodeJS.ErrnoException) => error.code);
+  // Answered after the call above was taken up.
+  await send(slow.url, "GET", "/");
+  await slow.stop();
+  expect(await pending).toBe("ECONNRESET");
+});
+
+function sendRaw(url: string, bytes: Uint8Array, { end }: { end: boolean }): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    let text = "";
+    socket.on("data", (chunk) => (text += chunk.toString("latin1")));
+    socket.on("error", () => resolve(text));
+    socket.on("close", () => resolve(text));
+    socket.write(bytes);
+    if (end) socket.end();
+  });
+}
+
+describe("bad input at the port", () => {
+  test.each([
+    ["nonsense", "nonsense\r\n\r\n", 400, "bad_request"],
+    ["no host", "GET /api/clock HTTP/1.1\r\nConnection: close\r\n\r\n", 403, "bad_host"],
+    ["an empty host", "GET /api/clock HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n", 403, "bad_host"],
+    ["a bad header", "GET /api/clock HTTP/1.1\r\nHost: localhost\r\nBad Header: 1\r\n\r\n", 400, "bad_request"],
+    ["large headers", `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
+    ["a proxy's request", "CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method_not_allowed"],
+    ["an unknown expectation", "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: wonders\r\nConnection: close\r\n\r\n", 200, "<!doctype html>"],
+    ["a whole URL as its path", "GET http://evil.com/api/clock HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 404, "not_found"],
+  ])("%s gets an answer", async (_what, bytes, status, part) => {
+    const answer = await sendRaw(control.url, Buffer.from(bytes, "latin1"), { end: false });
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toContain(part);
+  });
+
+  test("random bytes do not end it, and get a code and a message or nothing", async () => {
+    const anything = fc.oneof(
+      fc.uint8Array({ minLength: 1, maxLength: 300 }),
+      fc
+        .string({ unit: "binary", minLength: 1 })
+        .map((path) => Buffer.from(`GET /${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)),
+    );
+    await fc.assert(
+      fc.asyncProperty(anything, async (bytes) => {
+        const answer = await sendRaw(control.url, bytes, { end: true });
+        if (answer === "" || answer.startsWith("HTTP/1.1 200 ")) return;
+        expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+        expect(answer).toMatch(/"code":".+","message":".+"/);
+      }),
+      { numRuns: 100 },
+    );
+    expect((await control.send("GET", "/api/clock")).status).toBe(200);
+    expect(control.reported).toEqual([]);
+  });
+});

@@ -1,0 +1,179 @@
+/**
+ * The control port: the contract over HTTP with JSON, changes as server-sent events, and the inspector's pages.
+ * `serve` starts it. It takes no messages in, sends no CORS headers, and no request ends it: each gets an answer.
+ */
+
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { PortTaken } from "../app-errors.ts";
+import type { Api } from "../api/api.ts";
+import { changeStream } from "../contract/events.ts";
+import type { Method } from "../contract/call.ts";
+import type { Problem } from "../domain/problem.ts";
+import { isProblem, problem } from "../domain/problem.ts";
+import { startTimer } from "../engine/wall.ts";
+import { streamChanges } from "./events.ts";
+import type { Guard } from "./guard.ts";
+import { createGuard } from "./guard.ts";
+import { answerJson, answerProblem } from "./json-answer.ts";
+import { readJsonObject } from "./request-body.ts";
+import { inputOf, matchPath } from "./routes.ts";
+import type { StaticPages } from "./static-pages.ts";
+
+/** Calls that are under way when the host stops (a long `settle`) are cut after this. */
+const stopDeadlineMs = 1_000;
+const openApiPath = "/api/openapi.json";
+
+export type ControlPort = {
+  /** Answers the URL, without the token. Rejects with `PortTaken`. */
+  start(): Promise<string>;
+  stop(): Promise<void>;
+};
+
+export function createControlPort({
+  api,
+  token,
+  pages,
+  host,
+  port,
+  report,
+}: {
+  api: Api;
+  token: string;
+  pages: StaticPages;
+  host: string;
+  port: number;
+  report: (error: unknown) => void;
+}): ControlPort {
+  const guard = createGuard({ token, host });
+  const streams = new Set<ServerResponse>();
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    respond({ api, guard, pages, streams, request, response }).catch((error: unknown) => {
+      report(error);
+      if (response.headersSent) response.destroy();
+      else answerProblem(response, problem(500, "internal", "Something went wrong inside Hookyard. Its log on standard error says what."));
+    });
+  };
+  // A missing Host is refused by the guard, in the words of this API.
+  const server = createServer({ requireHostHeader: false }, handle);
+  server.on("checkExpectation", handle);
+  server.on("connect", (_request, socket: Duplex) =>
+    refuse(socket, "405 Method Not Allowed", "method_not_allowed", "This is not a proxy."),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
+
+  return {
+    start: async () => {
+      const listening = await listen(server, host, port);
+      const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
+      return `http://${name}:${listening}`;
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        const deadline = startTimer(stopDeadlineMs, () => server.closeAllConnections());
+        server.close(() => {
+          deadline.cancel();
+          resolve();
+        });
+        for (const stream of streams) stream.end();
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+type Exchange = {
+  api: Api;
+  guard: Guard;
+  pages: StaticPages;
+  streams: Set<ServerResponse>;
+  request: IncomingMessage;
+  response: ServerResponse;
+};
+
+async function respond(exchange: Exchange): Promise<void> {
+  const { guard, pages, request, response } = exchange;
+  const [path = "", search = ""] = splitOnce(request.url ?? "", "?");
+  const refused = guard.checkAddress(request.headers);
+  if (refused !== null) return answerProblem(response, refused);
+  if (path === "/api" || path.startsWith("/api/")) return respondToCall(exchange, path, search);
+  if (!pages.has(path)) return answerProblem(response, problem(404, "not_found", "There is nothing at this path."));
+  if (request.method !== "GET" && request.method !== "HEAD") return answerWrongMethod(response, ["GET", "HEAD"]);
+  return pages.answer(response, path);
+}
+
+async function respondToCall({ api, guard, streams, request, response }: Exchange, path: string, search: string): Promise<void> {
+  const unauthorized = request.method === "OPTIONS" ? null : guard.checkToken(request.headers);
+  if (unauthorized !== null) return answerProblem(response, unauthorized, { "WWW-Authenticate": "Bearer" });
+
+  if (path === openApiPath || path === changeStream.path) {
+    if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
+    if (path === openApiPath) return answerJson(response, 200, api.openApi());
+    streams.add(response);
+    response.on("close", () => streams.delete(response));
+    const after = lastEventId(request) ?? new URLSearchParams(search).get("after");
+    return streamChanges({ request, response, changes: api.changes, after });
+  }
+
+  const matches = matchPath(path);
+  if (isProblem(matches)) return answerProblem(response, matches);
+  if (matches.size === 0)
+    return answerProblem(response, problem(404, "not_found", `There is no call at this path. ${openApiPath} lists all.`));
+  const match = matches.get(request.method as Method);
+  if (match === undefined) return answerWrongMethod(response, [...matches.keys()]);
+
+  const body = request.method === "GET" ? {} : await readJsonObject(request);
+  if (body === null) return;
+  const input = isProblem(body) ? body : inputOf(match, new URLSearchParams(search), body);
+  if (isProblem(input)) return answerProblem(response, input);
+  const answer = await api.call(match.call.name, input);
+  answerJson(response, answer.status, answer.body);
+}
+
+function lastEventId(request: IncomingMessage): string | null {
+  const value = request.headers["last-event-id"];
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function answerWrongMethod(response: ServerResponse, allowed: readonly string[]): void {
+  const refusal: Problem = problem(405, "method_not_allowed", `This path takes ${allowed.join(", ")}.`);
+  answerProblem(response, refusal, { Allow: allowed.join(", ") });
+}
+
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (error.code === "HPE_HEADER_OVERFLOW") {
+    refuse(socket, "431 Request Header Fields Too Large", "headers_too_large", "The request's headers are larger than 16 KiB.");
+  } else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    refuse(socket, "408 Request Timeout", "request_timeout", "The request did not arrive in time.");
+  } else {
+    refuse(socket, "400 Bad Request", "bad_request", "This is not an HTTP request that can be read.");
+  }
+}
+
+/** For requests that never became one: there is no response object to answer with. */
+function refuse(socket: Duplex, status: string, code: string, message: string): void {
+  const body = JSON.stringify({ code, message });
+  socket.on("error", () => socket.destroy());
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      reject(error.code === "EADDRINUSE" ? new PortTaken({ port, role: "ui" }) : error);
+    });
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + separator.length)];
+}

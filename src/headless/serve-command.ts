@@ -1,0 +1,154 @@
+/** `hookyard serve`: puts the application and the control port together, says where they are, and ends them on a signal. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { OpenError, PortTaken } from "../app-errors.ts";
+import { wallNow } from "../engine/wall.ts";
+import { createControlPort } from "./http-api.ts";
+import { openUrl } from "./open-url.ts";
+import type { ServeFlags } from "./serve-flags.ts";
+import { isLoopback, parseServeFlags, portFlags, serveHelp } from "./serve-flags.ts";
+import { createStaticPages } from "./static-pages.ts";
+import { readOrMakeToken } from "./token.ts";
+
+/** What the user is told in one line before the process ends. */
+class Refusal extends Error {}
+
+/** Answers the exit code. */
+export async function serveCommand({ args, root, version }: { args: string[]; root: string; version: string }): Promise<number> {
+  const flags = parseServeFlags(args);
+  if (flags === "help") {
+    say(serveHelp);
+    return 0;
+  }
+  if ("wrong" in flags) {
+    warn(flags.wrong);
+    return 2;
+  }
+  const asked = whenAskedToStop();
+  process.on("uncaughtException", report);
+  process.on("unhandledRejection", report);
+  try {
+    const stop = await start({ flags, root, version });
+    await asked;
+    await stop();
+    return 0;
+  } catch (error) {
+    warn(sentenceOf(error, flags));
+    return 1;
+  }
+}
+
+/** Answers how to stop what it started. */
+async function start({ flags, root, version }: { flags: ServeFlags; root: string; version: string }): Promise<() => Promise<void>> {
+  const { data, host, ports } = flags;
+  const configuration = flags.config === undefined ? null : readConfiguration(flags.config);
+  const { createApp } = await import("../app.ts");
+  const app = createApp({ data, host, ports, report, version });
+  try {
+    if (configuration !== null) {
+      const { status, body } = await app.api.call("configuration.import", configuration);
+      if (status >= 400) throw new Refusal(`${flags.config}: ${(body as { message: string }).message}`);
+    }
+    const addresses = await app.start();
+    const token = readOrMakeToken(addresses.dataDir);
+    const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
+    const control = createControlPort({ api: app.api, token, pages, host, port: ports.ui, report });
+    const uiUrl = await control.start();
+    announce({ flags, version, token, uiUrl, ...addresses });
+    return async () => {
+      await control.stop();
+      await app.stop();
+    };
+  } catch (error) {
+    await app.stop().catch(report);
+    throw error;
+  }
+}
+
+function readConfiguration(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Refusal(`${file} cannot be read: ${messageOf(error)}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Refusal(`${file} is not valid JSON: ${messageOf(error)}`);
+  }
+}
+
+type Running = {
+  flags: ServeFlags;
+  version: string;
+  token: string;
+  uiUrl: string;
+  ingestUrl: string;
+  endpointsUrl: string;
+  endpointsTlsUrl: string;
+  dataDir: string | null;
+};
+
+function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpointsTlsUrl, dataDir }: Running): void {
+  const inspectorUrl = `${uiUrl}/#token=${token}`;
+  if (flags.json) {
+    say(JSON.stringify({ event: "ready", ingestUrl, uiUrl, token, endpointsUrl, endpointsTlsUrl, dataDir }));
+  } else {
+    say(`Hookyard ${version} is running. Ctrl+C ends it.
+
+  Inspector       ${inspectorUrl}
+  Ingest          ${ingestUrl}
+  Test endpoints  ${endpointsUrl} and ${endpointsTlsUrl}
+  Data            ${dataDir ?? "in memory only"}
+`);
+  }
+  if (!isLoopback(flags.host)) {
+    warn(`Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`);
+  }
+  if (flags.open) openUrl(inspectorUrl, warn);
+}
+
+function sentenceOf(error: unknown, flags: ServeFlags): string {
+  if (error instanceof Refusal || error instanceof OpenError) return error.message;
+  if (error instanceof PortTaken) {
+    return `Port ${error.port} is taken by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;
+  }
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return `${flags.host} is not an address of this machine. Choose another with --host.`;
+  }
+  if (code === "EACCES") return `Hookyard may not listen there: ports below 1024 need special rights. ${messageOf(error)}`;
+  return `Hookyard could not start: ${messageOf(error)}`;
+}
+
+/** At the first signal. A second one ends the process at once. */
+function whenAskedToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const stop = () => {
+      if (asked) process.exit(130);
+      asked = true;
+      resolve();
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+  });
+}
+
+function report(error: unknown): void {
+  warn(`${new Date(wallNow()).toISOString()} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function warn(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { defaultDataDirectory } from "./data-directory.ts";
+import { isLoopback, parseServeFlags } from "./serve-flags.ts";
+
+describe("the flags of serve", () => {
+  test("default to the documented ports on loopback", () => {
+    expect(parseServeFlags(["--data", ":memory:"])).toEqual({
+      data: ":memory:",
+      host: "127.0.0.1",
+      ports: { ingest: 4700, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
+      config: undefined,
+      json: false,
+      open: false,
+    });
+  });
+
+  test("are read in both spellings", () => {
+    const flags = [
+      "--ingest-port=0",
+      "--ui-port",
+      "1",
+      "--endpoints-port",
+      "2",
+      "--endpoints-tls-port",
+      "3",
+      "--json",
+      "--open",
+      "--host",
+      "[::1]",
+    ];
+    expect(parseServeFlags(flags)).toMatchObject({
+      ports: { ingest: 0, ui: 1, endpoints: 2, endpointsTls: 3 },
+      json: true,
+      open: true,
+      host: "::1",
+    });
+  });
+
+  test.each([
+    [["--ingest-port", "70000"], "--ingest-port needs a number"],
+    [["--ui-port", "x"], "--ui-port needs a number"],
+    [["--ui-port="], "--ui-port needs a number"],
+    [["--endpoints-port", "1.5"], "--endpoints-port needs a number"],
+    [["--colour"], "--colour"],
+    [["extra"], "extra"],
+    [["--data"], "--data"],
+    [["--data="], "--data needs a directory"],
+    [["--json=yes"], "--json"],
+  ])("%j is refused in one line", (args, part) => {
+    const answer = parseServeFlags(args);
+    expect(answer).toEqual({ wrong: expect.stringContaining(part) });
+    expect((answer as { wrong: string }).wrong).not.toContain("\n");
+  });
+
+  test("--help wins over what else is there", () => {
+    expect(parseServeFlags(["--ui-port", "x", "--help"])).toBe("help");
+  });
+});
+
+test.each([
+  ["linux", {}, "/home/a/.local/share/hookyard"],
+  ["linux", { XDG_DATA_HOME: "/data" }, "/data/hookyard"],
+  ["linux", { XDG_DATA_HOME: "relative" }, "/home/a/.local/share/hookyard"],
+  ["darwin", {}, "/home/a/Library/Application Support/Hookyard"],
+] as const)("on %s with %j the data is in %s", (platform, environment, expected) => {
+  expect(defaultDataDirectory(platform, environment, "/home/a")).toBe(expected);
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["127.8.0.1", true],
+  ["::1", true],
+  ["localhost", true],
+  ["0.0.0.0", false],
+  ["192.168.0.2", false],
+  ["127.evil.com", false],
+])("%s is loopback: %s", (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
+});

@@ -1,0 +1,93 @@
+/** The flags of `hookyard serve`. */
+
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { PortRole } from "../app-errors.ts";
+import { defaultDataDirectory } from "./data-directory.ts";
+
+export type ServeFlags = {
+  /** A directory, or `:memory:`. */
+  data: string;
+  host: string;
+  ports: Record<PortRole, number>;
+  config: string | undefined;
+  json: boolean;
+  open: boolean;
+};
+
+export const portFlags: Record<PortRole, string> = {
+  ingest: "--ingest-port",
+  ui: "--ui-port",
+  endpoints: "--endpoints-port",
+  endpointsTls: "--endpoints-tls-port",
+};
+
+export const serveHelp = `Usage: hookyard serve [flags]
+
+Runs the pipeline, the test endpoints and the inspector on this machine.
+
+  --data DIR                 Where the data is kept, or :memory: to keep nothing.
+                             Default: ${defaultDataDirectory()}
+  --ingest-port N            Where client libraries send to. Default 4700; 0 picks a free one, for all ports.
+  --ui-port N                The inspector and the control API. Default 4701.
+  --endpoints-port N         The test endpoints. Default 4702.
+  --endpoints-tls-port N     The test endpoints over HTTPS. Default 4703.
+  --host ADDRESS             Listen there instead of 127.0.0.1. Other machines may then reach Hookyard.
+  --config FILE              Read this configuration at the start: a JSON file as GET /api/configuration answers it.
+  --json                     The first line on standard output is a JSON object with the addresses and the token.
+  --open                     Open the inspector in the browser.
+  --help                     This text.`;
+
+/** The flags, `help`, or what is wrong with them in one line. */
+export function parseServeFlags(args: string[]): ServeFlags | "help" | { wrong: string } {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      args,
+      options: {
+        data: { type: "string" },
+        "ingest-port": { type: "string", default: "4700" },
+        "ui-port": { type: "string", default: "4701" },
+        "endpoints-port": { type: "string", default: "4702" },
+        "endpoints-tls-port": { type: "string", default: "4703" },
+        host: { type: "string", default: "127.0.0.1" },
+        config: { type: "string" },
+        json: { type: "boolean", default: false },
+        open: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    }));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    return { wrong: `${reason}. hookyard serve --help lists all flags.` };
+  }
+  if (values.help) return "help";
+  if (values.data === "") return { wrong: "--data needs a directory, or :memory:." };
+  if (values.host === "") return { wrong: "--host needs an address." };
+  const ports: Record<PortRole, number> = {
+    ingest: portOf(values["ingest-port"]),
+    ui: portOf(values["ui-port"]),
+    endpoints: portOf(values["endpoints-port"]),
+    endpointsTls: portOf(values["endpoints-tls-port"]),
+  };
+  for (const role of Object.keys(ports) as PortRole[]) {
+    if (Number.isNaN(ports[role])) return { wrong: `${portFlags[role]} needs a number from 0 to 65535.` };
+  }
+  const data = values.data ?? defaultDataDirectory();
+  return {
+    data: data === ":memory:" ? data : resolve(data),
+    host: values.host.replace(/^\[(.*)\]$/, "$1"),
+    ports,
+    config: values.config,
+    json: values.json,
+    open: values.open,
+  };
+}
+
+function portOf(text: string): number {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65535 ? Number(text) : Number.NaN;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}

@@ -12,7 +12,7 @@ export type SteppedClock = Clock & {
 export function createSteppedClock(start = Date.UTC(2026, 10, 21)): SteppedClock {
   let now = start;
   const timers = new Set<{ at: number; run: () => void }>();
-  const earliest = () => [...timers].sort((one, other) => one.at - other.at)[0];
+  const earliest = () => [...timers].toSorted((one, other) => one.at - other.at)[0];
   return {
     now: () => now,
     monotonic: () => performance.now(),
@@ -30,6 +30,6 @@ export function createSteppedClock(start = Date.UTC(2026, 10, 21)): SteppedClock
       }
       now = target;
     },
-    scheduled: () => [...timers].map(({ at }) => at).sort((one, other) => one - other),
+    scheduled: () => [...timers].map(({ at }) => at).toSorted((one, other) => one - other),
   };
 }

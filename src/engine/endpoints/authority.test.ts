@@ -94,6 +94,8 @@ describe("the certificates of the HTTPS port", () => {
   });
 });
 
+const rights = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
 describe("the folder of certificates", () => {
   test("is made at first use, for its owner alone", () => {
     const dataDir = temporaryFolder();
@@ -101,10 +103,9 @@ describe("the folder of certificates", () => {
     expect(readdirSync(dataDir)).toEqual([]);
     for (const host of certificateHosts) authority.identityFor(host);
     const folder = join(dataDir, "certificates");
-    const rights = (path: string): string => (statSync(path).mode & 0o777).toString(8);
     expect(rights(folder)).toBe("700");
     const files = readdirSync(folder);
-    expect(files.sort()).toEqual(["authority", ...certificateHosts].flatMap((name) => [`${name}.key.pem`, `${name}.pem`]).sort());
+    expect(files.toSorted()).toEqual(["authority", ...certificateHosts].flatMap((name) => [`${name}.key.pem`, `${name}.pem`]).toSorted());
     expect(files.map((file) => rights(join(folder, file)))).toEqual(files.map(() => "600"));
     expect(readFileSync(join(folder, "authority.pem"), "utf8")).toBe(authority.authorityPem());
   });

@@ -1,7 +1,7 @@
 import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import { connect as connectTls } from "node:tls";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
 import { startEndpoints } from "../../../test/support/running-endpoints.ts";
@@ -16,6 +16,15 @@ function sendBytes(url: string, bytes: string | Uint8Array): Promise<string> {
     socket.on("close", () => resolve(answer));
   });
 }
+
+const listen = (port: number) =>
+  new Promise<Server>((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(port, "127.0.0.1", () => resolve(server));
+  });
+const close = (server: Server) => new Promise((resolve) => server.close(resolve));
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
 describe("the ports of the test endpoints", () => {
   test("answer 404 in JSON where there is no endpoint", async () => {
@@ -119,13 +128,15 @@ describe("the ports of the test endpoints", () => {
     expect(endpoints.received(id, 1, null)).toMatchObject({ total: 0 });
   });
 
-  test.each(["port", "tlsPort"] as const)("say with Node's own error that the %s is taken, and let go of the other", async (which) => {
-    const taken = createServer();
-    const port = await new Promise<number>((resolve) => {
-      taken.listen(0, "127.0.0.1", () => resolve((taken.address() as AddressInfo).port));
-    });
-    await expect(startEndpoints({ [which]: port })).rejects.toMatchObject({ code: "EADDRINUSE", port });
-    await new Promise((resolve) => taken.close(resolve));
+  test("say with Node's own error which port is taken, and let go of the other one", async () => {
+    const [taken, free] = [await listen(0), await listen(0)];
+    const [takenPort, freePort] = [portOf(taken), portOf(free)];
+    await close(free);
+
+    await expect(startEndpoints({ port: takenPort })).rejects.toMatchObject({ code: "EADDRINUSE", port: takenPort });
+    await expect(startEndpoints({ port: freePort, tlsPort: takenPort })).rejects.toMatchObject({ code: "EADDRINUSE", port: takenPort });
+    await close(await listen(freePort));
+    await close(taken);
   });
 
   test("end idle connections and unfinished handshakes at the stop", async () => {

@@ -180,18 +180,18 @@ describe("a test endpoint", () => {
   });
 });
 
-describe("chance", () => {
-  async function flakyStatuses(seed: number): Promise<number[]> {
-    const { create } = await startEndpoints({ seed: () => seed });
-    const flaky = presets.find((preset) => preset.name === "flaky-30");
-    const { url } = create({ steps: flaky?.steps ?? [] });
-    return flood(
-      url,
-      Array.from({ length: 300 }, (_, number) => track(number)),
-      1,
-    );
-  }
+async function flakyStatuses(seed: number): Promise<number[]> {
+  const { create } = await startEndpoints({ seed: () => seed });
+  const flaky = presets.find((preset) => preset.name === "flaky-30");
+  const { url } = create({ steps: flaky?.steps ?? [] });
+  return flood(
+    url,
+    Array.from({ length: 300 }, (_, number) => track(number)),
+    1,
+  );
+}
 
+describe("chance", () => {
   test("is the same for the same seed, another for another, and keeps its share", async () => {
     const [first, again, other] = await Promise.all([flakyStatuses(5), flakyStatuses(5), flakyStatuses(6)]);
     expect(again).toEqual(first);

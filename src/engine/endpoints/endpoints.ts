@@ -93,7 +93,6 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
   };
 
   const noteChange = (id: EndpointId): void => changes.note("endpoints", endpointIds.format(id));
-  const missing = (id: EndpointId): Problem => notFound("test endpoint", endpointIds.format(id));
 
   const urls = () => ({
     url: `http://${urlHost(host)}:${ports.port}`,
@@ -217,7 +216,7 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
     },
     reload() {
       const stored = new Map(store.endpoints().map((endpoint) => [endpoint.id, endpoint]));
-      for (const runtime of [...byId.values()]) {
+      for (const runtime of byId.values()) {
         // After a reset ids start again: the same id may be another endpoint.
         const { id, createdAt, steps } = runtime.endpoint;
         const now = stored.get(id);
@@ -228,6 +227,10 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
       changes.note("endpoints", null);
     },
   };
+}
+
+function missing(id: EndpointId): Problem {
+  return notFound("test endpoint", endpointIds.format(id));
 }
 
 /** An endpoint answers at its path with any query, with a closing slash too, and when a client sends the whole URL. */

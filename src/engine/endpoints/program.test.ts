@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Step } from "../../domain/configuration.ts";
 import type { MessageFacts } from "./message-facts.ts";

@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { askWithNode, askWithUndici, curl, hasCurl } from "../../../test/support/foreign-clients.ts";
 import type { Seen } from "../../../test/support/foreign-clients.ts";
@@ -123,23 +124,23 @@ describe.each(cases)("$name, as clients see it", ({ step, node, undici, curlExit
   });
 });
 
-describe("on the wire", () => {
-  /** All that comes until the other side ends, and whether it ended in order. */
-  const exchange = (url: string): Promise<{ bytes: string; ended: boolean; error: string | null }> =>
-    new Promise((resolve) => {
-      const { port, pathname } = new URL(url);
-      let bytes = "";
-      let ended = false;
-      let error: string | null = null;
-      const socket = connect(Number(port), "127.0.0.1", () =>
-        socket.write(`POST ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`),
-      );
-      socket.on("data", (chunk) => (bytes += chunk.toString("latin1")));
-      socket.on("end", () => (ended = true));
-      socket.on("error", (failure: NodeJS.ErrnoException) => (error = failure.code ?? null));
-      socket.on("close", () => resolve({ bytes, ended, error }));
-    });
+/** All that comes until the other side ends, and whether it ended in order. */
+const exchange = (url: string): Promise<{ bytes: string; ended: boolean; error: string | null }> =>
+  new Promise((resolve) => {
+    const { port, pathname } = new URL(url);
+    let bytes = "";
+    let ended = false;
+    let error: string | null = null;
+    const socket = connect(Number(port), "127.0.0.1", () =>
+      socket.write(`POST ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`),
+    );
+    socket.on("data", (chunk) => (bytes += chunk.toString("latin1")));
+    socket.on("end", () => (ended = true));
+    socket.on("error", (failure: NodeJS.ErrnoException) => (error = failure.code ?? null));
+    socket.on("close", () => resolve({ bytes, ended, error }));
+  });
 
+describe("on the wire", () => {
   test.each<[Step, { bytes: string; ended: boolean; error: string | null }]>([
     [{ do: "close" }, { bytes: "", ended: true, error: null }],
     [{ do: "reset" }, { bytes: "", ended: false, error: "ECONNRESET" }],
@@ -206,6 +207,16 @@ describe("waiting goes by the clock", () => {
     expect(clock.scheduled()).toEqual([]);
   });
 
+  test("a drip without a duration takes ten seconds", async () => {
+    const { create, clock, whenReceived } = await startEndpoints();
+    const seen = askWithNode(create({ steps: [{ do: "drip" }] }).url);
+    await whenReceived(1);
+    clock.advanceBy(9_999);
+    expect(clock.scheduled()).toEqual([clock.now() + 1]);
+    clock.advanceBy(1);
+    expect(await seen).toMatchObject({ status: 200, headers: { "content-length": "10" } });
+  });
+
   test("nothing stays scheduled when the client has gone", async () => {
     const { create, clock, whenReceived } = await startEndpoints();
     for (const [index, step] of (["drip", "hang", "answer"] as const).entries()) {
@@ -233,7 +244,7 @@ describe("waiting goes by the clock", () => {
     expect(clock.scheduled()).toHaveLength(3);
     expect(endpoints.delete(id)).toBeNull();
     expect(clock.scheduled()).toEqual([]);
-    expect(await Promise.all(all)).toEqual(Array(3).fill({ failed: "ECONNRESET" }));
+    expect(await Promise.all(all)).toEqual(all.map(() => ({ failed: "ECONNRESET" })));
   });
 
   test("nothing stays scheduled after the stop, which waits for no client", async () => {
@@ -246,30 +257,45 @@ describe("waiting goes by the clock", () => {
   });
 });
 
-describe("an attempt of ours at the other end", () => {
-  async function heldRequest(step: Step) {
-    const running = await startEndpoints();
-    const { id, url } = running.create({ steps: [step] });
-    const { port, pathname } = new URL(url);
-    const told: string[] = [];
-    const socket = connect(Number(port), "127.0.0.1", () => {
-      running.holds.register(socket.localAddress ?? "", socket.localPort ?? 0, {
-        hold: () => void told.push(`held at ${running.clock.now()}`),
-        release: () => void told.push(`released at ${running.clock.now()}`),
-      });
-      socket.write(`GET ${pathname} HTTP/1.1\r\n\r\n`);
+async function heldRequest(step: Step) {
+  const running = await startEndpoints();
+  const { id, url } = running.create({ steps: [step] });
+  const { port, pathname } = new URL(url);
+  const told: string[] = [];
+  const socket = connect(Number(port), "127.0.0.1", () => {
+    running.holds.register(socket.localAddress ?? "", socket.localPort ?? 0, {
+      hold: () => void told.push(`held at ${running.clock.now()}`),
+      release: () => void told.push(`released at ${running.clock.now()}`),
     });
-    socket.on("error", () => {});
-    socket.resume();
-    await running.whenReceived(1);
-    return { ...running, id, socket, told, start: running.clock.now() };
-  }
+    socket.write(`GET ${pathname} HTTP/1.1\r\n\r\n`);
+  });
+  socket.on("error", () => {});
+  socket.resume();
+  await running.whenReceived(1);
+  return { ...running, id, socket, told, start: running.clock.now() };
+}
 
+describe("an attempt of ours at the other end", () => {
   test("is told while its request waits, and let go just before it goes on", async () => {
     const { clock, told, start } = await heldRequest({ do: "answer", delayMs: 4_500 });
     await until(() => told.length === 1);
     clock.advanceBy(4_500);
     expect(told).toEqual([`held at ${start}`, `released at ${start + 4_500}`]);
+  });
+
+  test("is told over HTTPS too", async () => {
+    const { create, holds, tlsUrl, clock } = await startEndpoints();
+    const { path } = create({ steps: [{ do: "hang" }] });
+    const told: string[] = [];
+    const socket = connectTls({ port: Number(new URL(tlsUrl).port), host: "127.0.0.1", rejectUnauthorized: false }, () => {
+      holds.register(socket.localAddress ?? "", socket.localPort ?? 0, { hold: () => void told.push("held"), release: () => {} });
+      socket.write(`GET /${path} HTTP/1.1\r\n\r\n`);
+    });
+    socket.on("error", () => {});
+    await until(() => told.length === 1);
+    expect(told).toEqual(["held"]);
+    expect(clock.scheduled()).toEqual([]);
+    socket.destroy();
   });
 
   test("is held for every byte of a drip", async () => {

@@ -49,7 +49,7 @@ export function serveStep(options: ServeStep): Serving | null {
     return null;
   }
   const wait = createWait(options);
-  exchange.response.once("close", wait.cancel);
+  exchange.response.once("close", () => wait.cancel());
   if (delayMs === 0) act(options, wait);
   else wait.until(options.clock.now() + delayMs, () => act(options, wait));
   return {

@@ -94,7 +94,7 @@ const cases: Case[] = [
 
 describe.each(cases)("$name, as clients see it", ({ step, node, undici, curlExit, status }) => {
   // Only the hang needs it, and only the client's patience ends that.
-  const timeoutMs = step.do === "hang" ? 150 : undefined;
+  const timeoutMs = step.do === "hang" ? 250 : undefined;
   const recorded = { did: step.do, step: 0, status, method: "POST" };
 
   test("Node over HTTP", async () => {

@@ -131,11 +131,13 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
         else store.clearMessages();
       });
       configuration.reload();
+      for (const { id } of endpoints.list()) endpoints.clearReceived(id);
       if (what === "everything") endpoints.reload();
       changes.note("messages", null);
       changes.note("deliveries", null);
       changes.note("unknown-keys", null);
-      if (what === "everything") for (const area of ["sources", "destinations", "endpoints", "retry-profiles"] as const) changes.note(area, null);
+      if (what === "everything")
+        for (const area of ["sources", "destinations", "endpoints", "retry-profiles"] as const) changes.note(area, null);
     },
   };
 
@@ -143,7 +145,11 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     try {
       return await start();
     } catch (error) {
-      if (isAddressInUse(error)) throw new PortTaken({ port: error.port ?? port, role: error.port === ports.endpointsTls && role === "endpoints" ? "endpointsTls" : role });
+      if (isAddressInUse(error))
+        throw new PortTaken({
+          port: error.port ?? port,
+          role: error.port === ports.endpointsTls && role === "endpoints" ? "endpointsTls" : role,
+        });
       throw error;
     }
   };

@@ -99,7 +99,7 @@ export type StepMatch = { type?: MessageType; event?: string; userId?: string };
 
 /** One step of a test endpoint's program. */
 export type Step = {
-  /** How many requests it serves; without it, one. */
+  /** How many requests it serves; without it one, or with a `chance` any number. */
   times?: number;
   /** It serves, and counts, only requests whose message matches. */
   match?: StepMatch;

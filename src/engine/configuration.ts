@@ -21,7 +21,13 @@ export type ConfigurationOptions = {
   onDestinationDeleted: (id: DestinationId) => void;
 };
 
-export function createConfiguration({ store, now, changes, onChange, onDestinationDeleted }: ConfigurationOptions): Configuration & { reload(): void } {
+export function createConfiguration({
+  store,
+  now,
+  changes,
+  onChange,
+  onDestinationDeleted,
+}: ConfigurationOptions): Configuration & { reload(): void } {
   let sources: Source[] = [];
   let byWriteKey = new Map<string, Source>();
   let destinations: Destination[] = [];
@@ -53,7 +59,8 @@ export function createConfiguration({ store, now, changes, onChange, onDestinati
       return invalid("A write key is at least one character and has no colon, because clients send it as the user of Basic authorization.");
     }
     const other = byWriteKey.get(source.writeKey);
-    if (other !== undefined && other.id !== id) return conflict("write_key_taken", `The write key ${source.writeKey} belongs to the source ${other.name} already.`);
+    if (other !== undefined && other.id !== id)
+      return conflict("write_key_taken", `The write key ${source.writeKey} belongs to the source ${other.name} already.`);
     return null;
   }
 
@@ -184,7 +191,8 @@ export function createConfiguration({ store, now, changes, onChange, onDestinati
       const profile = profileById(id);
       if (isProblem(profile)) return profile;
       const user = destinations.find((destination) => destination.retryProfile === profile.name);
-      if (user !== undefined) return conflict("in_use", `The destination ${user.name} uses the retry profile ${profile.name}. Give it another one first.`);
+      if (user !== undefined)
+        return conflict("in_use", `The destination ${user.name} uses the retry profile ${profile.name}. Give it another one first.`);
       store.deleteRetryProfile(id);
       return changed("retry-profiles", retryProfileIds.format(id), null);
     },
@@ -192,7 +200,8 @@ export function createConfiguration({ store, now, changes, onChange, onDestinati
     settings: () => settings,
     updateSettings(changesOfSettings) {
       const updated: Settings = { ...settings, ...defined(changesOfSettings) };
-      if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor)) return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
+      if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor))
+        return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
       if (!Number.isSafeInteger(updated.seed)) return invalid("The seed is a whole number.");
       if (!Number.isInteger(updated.laneConnections) || updated.laneConnections < 1 || updated.laneConnections > 1024) {
         return invalid("A webhook's lane has between 1 and 1024 connections.");
@@ -200,7 +209,8 @@ export function createConfiguration({ store, now, changes, onChange, onDestinati
       if (updated.maxMessages !== null && (!Number.isInteger(updated.maxMessages) || updated.maxMessages < 1)) {
         return invalid("The number of messages kept is at least 1, or null to keep all.");
       }
-      if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0)) return invalid("The age up to which messages are kept is more than 0, or null to keep all.");
+      if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
+        return invalid("The age up to which messages are kept is more than 0, or null to keep all.");
       store.saveSettings(updated);
       return changed("settings", null, updated);
     },
@@ -234,14 +244,16 @@ function checkProfile({ name, schedule, jitter, windowMs, timeoutMs, retriedStat
   if (!/^[a-z0-9][a-z0-9-]*$/.test(name)) return invalid("A retry profile's name is lower-case letters, digits and hyphens.");
   if (taken) return conflict("name_taken", `There is a retry profile ${name} already.`);
   const delays = schedule.kind === "list" ? schedule.delaysMs : [schedule.firstMs, schedule.capMs];
-  if (delays.length > 1000 || delays.some((delay) => !(delay >= 0))) return invalid("Delays are 0 or more milliseconds, at most a thousand of them.");
+  if (delays.length > 1000 || delays.some((delay) => !(delay >= 0)))
+    return invalid("Delays are 0 or more milliseconds, at most a thousand of them.");
   if (schedule.kind === "exponential" && !(schedule.factor >= 1 && schedule.firstMs >= 1000)) {
     return invalid("An exponential schedule starts with at least a second and grows by a factor of 1 or more.");
   }
   if (!(jitter >= 0 && jitter <= 1)) return invalid("Jitter is between 0 and 1.");
   if (!(windowMs > 0)) return invalid("The window is more than 0.");
   if (!(timeoutMs >= 100 && timeoutMs <= 600_000)) return invalid("The timeout is between 0.1 seconds and 10 minutes.");
-  if (retriedStatuses.some(({ from, to }) => !(from >= 100 && to <= 599 && from <= to))) return invalid("Retried statuses are ranges between 100 and 599.");
+  if (retriedStatuses.some(({ from, to }) => !(from >= 100 && to <= 599 && from <= to)))
+    return invalid("Retried statuses are ranges between 100 and 599.");
   return null;
 }
 

@@ -145,20 +145,35 @@ export type Endpoints = {
   /** Back to the first step. */
   rewind(id: EndpointId): EndpointView | Problem;
   /** Newest first; `dropped` counts what was recorded and made room for newer ones. */
-  received(id: EndpointId, limit: number, before: ReceivedRequestId | null): { items: ReceivedRequest[]; nextCursor: ReceivedRequestId | null; total: number; dropped: number } | Problem;
+  received(
+    id: EndpointId,
+    limit: number,
+    before: ReceivedRequestId | null,
+  ): { items: ReceivedRequest[]; nextCursor: ReceivedRequestId | null; total: number; dropped: number } | Problem;
   clearReceived(id: EndpointId): Problem | null;
   presets(): EndpointPreset[];
 };
 
 // ── what changed ─────────────────────────────────────────────────────────────────────────────────────────────
 
-export type Area = "messages" | "deliveries" | "sources" | "destinations" | "endpoints" | "received" | "retry-profiles" | "settings" | "unknown-keys" | "clock" | "jobs";
+export type Area =
+  | "messages"
+  | "deliveries"
+  | "sources"
+  | "destinations"
+  | "endpoints"
+  | "received"
+  | "retry-profiles"
+  | "settings"
+  | "unknown-keys"
+  | "clock"
+  | "jobs";
 
 /** One line of the feed. Changes of one area that come close together are one line. */
 export type Change = {
   sequence: number;
   area: Area;
-  /** Ids of what was made or changed, as the API spells them; the newest hundred when there were more. */
+  /** Ids of what was made or changed, as the API spells them; the newest hundred when there were more. For `received`, the endpoint's. */
   ids: string[];
   /** How many there were. */
   count: number;
@@ -180,4 +195,3 @@ export type Changes = {
   /** Many at once: `count` of them, of which `ids` are the newest. */
   noteMany(area: Area, ids: string[], count: number, added: boolean): void;
 };
-

@@ -1,7 +1,16 @@
 /** States, types and outcomes as the numbers that the tables hold: places in the domain's lists. */
 
 import type { PayloadShape } from "../domain/configuration.ts";
-import { deliveryStates, messageStates, messageTypes, outcomes, type DeliveryState, type MessageState, type MessageType, type Outcome } from "../domain/states.ts";
+import {
+  deliveryStates,
+  messageStates,
+  messageTypes,
+  outcomes,
+  type DeliveryState,
+  type MessageState,
+  type MessageType,
+  type Outcome,
+} from "../domain/states.ts";
 
 const unknownType = messageTypes.length;
 

@@ -12,7 +12,7 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClockStor
     set: db.prepare<[string, string]>("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"),
   };
   const read = <T>(key: string): T | null => {
-    const value = meta.get.get(key) as string | undefined;
+    const value = meta.get.get(key);
     return value === undefined ? null : (JSON.parse(value) as T);
   };
 
@@ -80,8 +80,7 @@ function destinations(db: Db) {
   };
 
   return {
-    destinations: (): Destination[] =>
-      select.all().map(({ id, body }) => withWebhooks(id as DestinationId, JSON.parse(body) as Body)),
+    destinations: (): Destination[] => select.all().map(({ id, body }) => withWebhooks(id as DestinationId, JSON.parse(body) as Body)),
     insertDestination: db.transaction((destination: NewDestination): Destination => {
       const id = Number(insert.run(JSON.stringify(bodyOf(destination))).lastInsertRowid) as DestinationId;
       saveWebhooks(id, destination.webhooks);

@@ -1,6 +1,15 @@
 import type { AttemptId, DeliveryId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import { deliveryStates, messageStates, type DeliveryState, type MessageState } from "../domain/states.ts";
-import type { AttemptRecord, DeliveryDetails, DeliveryFilter, DeliverySummary, Page, QueryStore, Stats, Transition } from "../engine/ports.ts";
+import type {
+  AttemptRecord,
+  DeliveryDetails,
+  DeliveryFilter,
+  DeliverySummary,
+  Page,
+  QueryStore,
+  Stats,
+  Transition,
+} from "../engine/ports.ts";
 import { deliveryStateAt, messageStateAt, outcomeAt, stateCode, typeAt } from "./codes.ts";
 import { deliverySummary, type DeliveryRow } from "./delivery-store.ts";
 import type { Db } from "./open.ts";

@@ -31,7 +31,9 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
   const due = db.prepare<[number, number, number], Claimable>(
     `${claimable} WHERE destination_id = ? AND state = 2 AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
-  const inQueue = db.prepare<[number, number], Claimable>(`${claimable} WHERE destination_id = ? AND state = ${queued} ORDER BY id LIMIT ?`);
+  const inQueue = db.prepare<[number, number], Claimable>(
+    `${claimable} WHERE destination_id = ? AND state = ${queued} ORDER BY id LIMIT ?`,
+  );
   const countDue = db
     .prepare<[number, number, number]>(
       "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = 2 AND next_attempt_at <= ? LIMIT ?)",
@@ -44,9 +46,9 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
   const payload = db.prepare<[number], { documented: Buffer | null; full: Buffer | null }>(
     "SELECT documented, full FROM payloads WHERE message_id = ?",
   );
-  const finished = db.prepare<[number, number], number>(
-    "SELECT DISTINCT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0",
-  ).pluck();
+  const finished = db
+    .prepare<[number, number], number>("SELECT DISTINCT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0")
+    .pluck();
 
   const setDeliveryState = db.prepare(
     "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?) WHERE id = ?",

@@ -33,7 +33,9 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   );
   const insertDecision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)");
   const insertPayloads = db.prepare("INSERT INTO payloads VALUES (?, ?, ?)");
-  const insertDelivery = db.prepare("INSERT INTO deliveries (id, message_id, destination_id, state, shape, created_at) VALUES (?, ?, ?, ?, ?, ?)");
+  const insertDelivery = db.prepare(
+    "INSERT INTO deliveries (id, message_id, destination_id, state, shape, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+  );
   const candidate = db.prepare<[number], { message_id: string; source_id: number; received_at: number; state: number }>(
     "SELECT message_id, source_id, received_at, state FROM messages WHERE id = ?",
   );

@@ -54,10 +54,12 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
   const byId = db.prepare<[number], MessageRow>("SELECT * FROM messages WHERE id = ?");
   const kinds = db.prepare<[], Kind>("SELECT source_id, type, state, n FROM message_counts WHERE n > 0");
   const newest = db.prepare<[number, number], number>("SELECT id FROM messages WHERE id < ? ORDER BY id DESC LIMIT ?").pluck();
-  const newestOfKind = db.prepare<[number, number, number, number, number], number>(
-    `SELECT id FROM messages INDEXED BY messages_by_kind
+  const newestOfKind = db
+    .prepare<[number, number, number, number, number], number>(
+      `SELECT id FROM messages INDEXED BY messages_by_kind
      WHERE source_id = ? AND type = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?`,
-  ).pluck();
+    )
+    .pluck();
 
   async function* matchingText(needle: string, before: number): AsyncGenerator<number> {
     const requests = db.prepare<[number], { id: number; first_message: number; messages: number; size: number }>(
@@ -66,11 +68,11 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
     const body = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
     const rows = db.prepare<[number, number], MessageRow>("SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC");
     const wanted = needle.toLowerCase();
-    for (let from = before, bytes = 0; ; ) {
+    for (let from = before, bytes = 0; ;) {
       const found = requests.all(from);
       for (const request of found) {
         from = request.first_message;
-        const text = body.get(request.id) as Buffer | undefined;
+        const text = body.get(request.id);
         if (text === undefined) continue;
         if (includesText(text, wanted)) {
           for (const row of rows.all(request.first_message, Math.min(before, request.first_message + request.messages))) {
@@ -91,7 +93,8 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
 
   /** The walk of one filter, and how many rows it would find where that is known without walking. */
   function walk(filter: MessageFilter, before: number): { candidates: Candidates; total: number | null } {
-    const onlyKind = filter.search === undefined && filter.userId === undefined && filter.event === undefined && filter.reason === undefined;
+    const onlyKind =
+      filter.search === undefined && filter.userId === undefined && filter.event === undefined && filter.reason === undefined;
     if (filter.userId !== undefined) return { candidates: postings.candidates("users", filter.userId, before), total: null };
     if (filter.event !== undefined) return { candidates: postings.candidates("events", filter.event, before), total: null };
     if (filter.search !== undefined) return { candidates: matchingText(filter.search, before), total: null };
@@ -104,7 +107,7 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
 
   function* everything(before: number): Generator<number> {
     for (let from = before, step = 64; ; step = slice) {
-      const ids = newest.all(from, step) as number[];
+      const ids = newest.all(from, step);
       yield* ids;
       if (ids.length < step) return;
       from = ids.at(-1) ?? 0;
@@ -114,7 +117,7 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
   /** One walk per combination, each ordered by the index, merged a stretch at a time. */
   function* merged(matching: Kind[], before: number): Generator<number> {
     for (let from = before, step = 64; ; step = slice) {
-      const stretch = matching.flatMap(({ source_id, type, state }) => newestOfKind.all(source_id, type, state, from, step) as number[]);
+      const stretch = matching.flatMap(({ source_id, type, state }) => newestOfKind.all(source_id, type, state, from, step));
       stretch.sort((a, b) => b - a);
       const ids = stretch.slice(0, step);
       yield* ids;

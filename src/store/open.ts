@@ -68,7 +68,9 @@ function takeLock(data: string): Db {
     return lock;
   } catch (error) {
     if (codeOf(error).startsWith("SQLITE_BUSY")) {
-      throw new OpenError(`The data in ${data} is in use by another running Hookyard. Stop it, or start this one with another --data directory.`);
+      throw new OpenError(
+        `The data in ${data} is in use by another running Hookyard. Stop it, or start this one with another --data directory.`,
+      );
     }
     throw new OpenError(`The data directory ${data} cannot be written to: ${sentenceOf(error)}`);
   }

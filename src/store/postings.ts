@@ -75,7 +75,7 @@ export class Postings {
       const id = this.#block * blockSize + (packed - low);
       if (id < before) yield id;
     }
-    for (let from = Math.min(this.#block, blockOf(before) + 1); ; ) {
+    for (let from = Math.min(this.#block, blockOf(before) + 1); ;) {
       const blocks = this.#select[field].all(from);
       for (const { block, list } of blocks) {
         const packed = asDoubles(list);

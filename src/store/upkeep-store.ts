@@ -58,7 +58,7 @@ export function createUpkeepStore(db: Db, counts: Counts, forgetRecent: () => vo
     const messages = oldest.all(passed, limit);
     for (const message of messages) {
       const tooMany = removed < excess;
-      const tooOld = olderThanWall !== null && ((wallAt.get(message.request_id) as number | undefined) ?? 0) < olderThanWall;
+      const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) ?? 0) < olderThanWall;
       if (!tooMany && !tooOld) return finish(removed, requests, blocks, false);
       passed = message.id;
       const deliveries = deliveriesOf.all(message.id);

@@ -32,11 +32,11 @@ export function measureJson(bytes: Uint8Array): { depth: number; batch: Span[] |
     if (byte === quote) {
       const start = at;
       let inside = bytes[at++] as number;
-      while (inside !== quote) {
+      while (inside !== quote && at < length) {
         if (inside === backslash) at++;
         inside = bytes[at++] as number;
       }
-      if (keyComes && depth === 1) {
+      if (keyComes) {
         keyComes = false;
         keyIsBatch = spellsBatch(bytes, start, at - 1);
         if (keyIsBatch) batch = null;

@@ -28,7 +28,10 @@ describe("the documented payload", () => {
       `{"properties":{"revenue":19.95,"html":"\\u003ca\\u0026b\\u003e"},"event":"Order Completed","userId":"u","anonymousId":"a","type":"track","extra":1,"name":"no"}`,
       `${start("track")},"userId":"u","anonymousId":"a","event":"Order Completed","properties":{"revenue":19.95,"html":"<a&b>"},"context":{}}`,
     ],
-    [`{"type":"page","userId":"u","properties":null}`, `${start("page")},"userId":"u","properties":{},"context":{}}`],
+    [
+      `{"type":"page","userId":"u","properties":null,"name":null,"category":null}`,
+      `${start("page")},"userId":"u","properties":{},"context":{}}`,
+    ],
     [
       `{"type":"page","userId":"u","category":"Docs","name":"Home","properties":{"url":"x"}}`,
       `${start("page")},"userId":"u","name":"Home","category":"Docs","properties":{"url":"x"},"context":{}}`,

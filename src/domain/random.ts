@@ -14,7 +14,6 @@ export function drawUnit(seed: number, ...keys: number[]): number {
     take(key | 0);
     take(Math.floor(key / 2 ** 32) | 0);
   }
-  take(keys.length);
   return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
 }
 

@@ -49,6 +49,12 @@ describe("a signature", () => {
     );
   });
 
+  test("is so for secrets around the length of a block, beyond which they are hashed", () => {
+    for (const secret of ["", "s".repeat(63), "s".repeat(64), "s".repeat(65), "ü".repeat(32)]) {
+      expect(sign(signatureKey(secret), utf8Bytes("body"))).toBe(createHmac("sha1", secret).update("body").digest("hex"));
+    }
+  });
+
   test("with SHA-256 is what node:crypto computes", () => {
     fc.assert(
       fc.property(bytes, bytes, (secret, body) => {

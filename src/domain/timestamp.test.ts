@@ -87,6 +87,8 @@ describe("a time is read", () => {
       fc.property(range, (time) => {
         expect(formatTimestamp(time)).toBe(new Date(time).toISOString());
         expect(parseTimestamp(new Date(time).toISOString())).toBe(time);
+        // Every year from 1 to 5138 has fewer seconds than the line.
+        if (Math.abs(time) < 1e14) expect(parseTimestamp(time / 1000)).toBe(time);
         expect(parseTimestamp(formatTimestamp(time).replace("Z", "+0000").replace("T", " "))).toBe(time);
       }),
     );

@@ -12,7 +12,7 @@ const configuredDestination = z
   .strictObject({
     name: z.string(),
     sources: z.array(z.string()).describe("Their write keys; when reading, names will do."),
-    webhooks: z.array(webhookDraft.omit({ id: true })),
+    webhooks: z.array(webhookDraft),
     sharedSecret: z.string().nullable().optional().describe("Left out: stays as it is."),
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),

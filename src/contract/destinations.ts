@@ -22,7 +22,6 @@ export type DestinationAnswer = z.output<typeof destinationAnswer>;
 
 export const webhookDraft = z
   .strictObject({
-    id: z.string().optional().describe("Of a webhook that the destination has; without it, one with the same URL is kept."),
     url: z.string(),
     headers: headers.optional(),
   })

@@ -3,7 +3,7 @@ import type { Problem } from "../../domain/problem.ts";
 import { invalid, isProblem } from "../../domain/problem.ts";
 import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
-import { keepWebhooks } from "./destinations.ts";
+import { webhooksFrom } from "./destinations.ts";
 import { completeProfile } from "./retry-profiles.ts";
 
 export function configurationHandlers(pipeline: Pipeline): HandlersOf<"configuration"> {
@@ -124,9 +124,7 @@ function destinationEntries({ configuration }: Pipeline, { destinations = [] }: 
         if (source === undefined) return invalid(`there is no source with the write key or name ${reference}.`);
         sourceIds.push(source.id);
       }
-      const kept = keepWebhooks(webhooks, existing?.webhooks ?? []);
-      if (isProblem(kept)) return kept;
-      const complete: DestinationDraft = { ...draft, sourceIds, webhooks: kept };
+      const complete: DestinationDraft = { ...draft, sourceIds, webhooks: webhooksFrom(webhooks) };
       if (sharedSecret !== undefined) complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
       return existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);
     };

@@ -1,6 +1,6 @@
 import type { DestinationAnswer, DestinationChanges } from "../../contract/destinations.ts";
-import type { Destination, Webhook } from "../../domain/configuration.ts";
-import type { SourceId, WebhookId } from "../../domain/ids.ts";
+import type { Destination } from "../../domain/configuration.ts";
+import type { SourceId } from "../../domain/ids.ts";
 import { destinationIds, sourceIds, webhookIds } from "../../domain/ids.ts";
 import type { Problem } from "../../domain/problem.ts";
 import { invalid, isProblem, notFound, problem } from "../../domain/problem.ts";
@@ -20,30 +20,15 @@ function presentDestination({ sharedSecret, ...destination }: Destination): Dest
   };
 }
 
-type WebhookDraft = { id?: string | undefined; url: string; headers?: Record<string, string> | undefined };
-
-/** A webhook that stays keeps its id, and with it its history: by the id that is given, else by its URL. */
-export function keepWebhooks(drafts: readonly WebhookDraft[], existing: readonly Webhook[]): DestinationDraft["webhooks"] | Problem {
-  const free = new Map(existing.map((webhook) => [webhook.id, webhook]));
-  const chosen: (WebhookId | undefined)[] = [];
-  for (const [index, draft] of drafts.entries()) {
-    if (draft.id === undefined) continue;
-    const id = webhookIds.parse(draft.id);
-    if (id === null || !free.delete(id))
-      return invalid(`webhooks[${index}].id: the destination has no webhook ${draft.id}, or it is listed twice.`);
-    chosen[index] = id;
-  }
-  return drafts.map((draft, index) => {
-    const headers = draft.headers ?? {};
-    const id = chosen[index] ?? [...free.values()].find((webhook) => webhook.url === draft.url)?.id;
-    if (id === undefined) return { url: draft.url, headers };
-    free.delete(id);
-    return { id, url: draft.url, headers };
-  });
+/** The engine keeps the id of a webhook whose URL stays. */
+export function webhooksFrom(
+  drafts: readonly { url: string; headers?: Record<string, string> | undefined }[],
+): DestinationDraft["webhooks"] {
+  return drafts.map(({ url, headers = {} }) => ({ url, headers }));
 }
 
 /** The members that are given, as the engine takes them. */
-function changesFrom(input: DestinationChanges, existing: readonly Webhook[]): Partial<DestinationDraft> | Problem {
+function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Problem {
   const { sourceIds: sourceTexts, webhooks, sharedSecret, connectionMode, ...changes } = input;
   if (connectionMode === "device") {
     return problem(400, "device_mode_unsupported", "Webhooks only exists in cloud mode. Leave connectionMode out, or set it to cloud.");
@@ -58,11 +43,7 @@ function changesFrom(input: DestinationChanges, existing: readonly Webhook[]): P
     }
     draft.sourceIds = ids;
   }
-  if (webhooks !== undefined) {
-    const kept = keepWebhooks(webhooks, existing);
-    if (isProblem(kept)) return kept;
-    draft.webhooks = kept;
-  }
+  if (webhooks !== undefined) draft.webhooks = webhooksFrom(webhooks);
   if (sharedSecret !== undefined) draft.sharedSecret = sharedSecret === "" ? null : sharedSecret;
   return draft;
 }
@@ -76,7 +57,7 @@ export function destinationHandlers({ configuration }: Pipeline): HandlersOf<"de
     "catalog.list": () => ({ items: [webhooksEntry] }),
     "destinations.list": () => ({ items: configuration.destinations().map(presentDestination) }),
     "destinations.create": (input) => {
-      const changes = changesFrom(input, []);
+      const changes = changesFrom(input);
       if (isProblem(changes)) return changes;
       const made = configuration.createDestination({ name: input.name, sourceIds: [], webhooks: [], ...changes });
       return isProblem(made) ? made : presentDestination(made);
@@ -88,7 +69,7 @@ export function destinationHandlers({ configuration }: Pipeline): HandlersOf<"de
     "destinations.update": ({ id, ...input }) => {
       const destination = find(id);
       if (isProblem(destination)) return destination;
-      const changes = changesFrom(input, destination.webhooks);
+      const changes = changesFrom(input);
       if (isProblem(changes)) return changes;
       const changed = configuration.updateDestination(destination.id, changes);
       return isProblem(changed) ? changed : presentDestination(changed);

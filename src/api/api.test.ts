@@ -1,0 +1,293 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { z } from "zod";
+import type { App } from "../app.ts";
+import { createApp } from "../app.ts";
+import type { Call } from "../contract/call.ts";
+import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
+import { calls } from "../contract/contract.ts";
+import { errorAnswer } from "../contract/shapes.ts";
+
+let app: App;
+let reported: unknown[];
+let addresses: Awaited<ReturnType<App["start"]>>;
+beforeEach(async () => {
+  reported = [];
+  app = createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    version: "1.2.3",
+    report: (error) => reported.push(error),
+  });
+  addresses = await app.start();
+});
+afterEach(async () => {
+  await app.stop();
+  expect(reported).toEqual([]);
+});
+
+/** Calls and checks the answer, down to its members' names, against the contract. */
+async function ask<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+  const { status, body } = await app.api.call(name, input);
+  expect(status, JSON.stringify(body)).toBe(calls[name].status);
+  const sent = JSON.parse(JSON.stringify(body)) as unknown;
+  expect((calls[name].answer as z.ZodType).parse(sent), `${name} answers more than the contract says`).toEqual(sent);
+  return body as AnswerOf<Name>;
+}
+
+async function refused(name: CallName, input: unknown): Promise<[number, string, string]> {
+  const { status, body } = await app.api.call(name, input);
+  const { code, message } = errorAnswer.parse(body);
+  return [status, code, message];
+}
+
+async function send(writeKey: string, body: object): Promise<void> {
+  const response = await fetch(`${addresses.ingestUrl}/v1/track`, { method: "POST", body: JSON.stringify({ writeKey, ...body }) });
+  expect(await response.json()).toBeDefined();
+}
+
+describe("the control API on the whole pipeline", () => {
+  test("shows a message on its way, from its source to its second attempt", async () => {
+    await ask("clock.set", { mode: "paused" });
+    const source = await ask("sources.create", { name: "Web", kind: "web" });
+    const steps = [{ do: "answer" as const, status: 503 }, { do: "answer" as const }];
+    const endpoint = await ask("endpoints.create", { name: "Receiver", steps });
+    const destination = await ask("destinations.create", {
+      name: "Shop",
+      sourceIds: [source.id],
+      webhooks: [{ url: endpoint.url, headers: { "X-Shop": "1" } }],
+      sharedSecret: "s",
+    });
+    await send(source.writeKey, { userId: "u", event: "Bought" });
+    expect(await ask("pipeline.settle", {})).toEqual({ settled: true, queued: 0, sending: 0 });
+
+    const waiting = await ask("messages.list", { state: "waiting", sourceId: source.id });
+    expect(waiting).toMatchObject({
+      total: 1,
+      totalCapped: false,
+      nextCursor: null,
+      items: [{ userId: "u", event: "Bought", lastStatus: 503, attempts: 1 }],
+    });
+    const { nextDueAt } = await ask("clock.get", {});
+    const advanced = await ask("clock.advance", { to: "idle" });
+    expect(advanced).toMatchObject({ now: nextDueAt, nextDueAt: null, ran: { attempts: 1 } });
+
+    const message = await ask("messages.get", { id: waiting.items[0]?.id ?? "" });
+    expect(message).toMatchObject({ state: "delivered", decisions: [{ destinationId: destination.id, routed: true, reason: "routed" }] });
+    const delivery = message.deliveries[0];
+    expect(delivery?.attempts.map((attempt) => [attempt.round, attempt.outcome])).toEqual([
+      [1, "http_error"],
+      [2, "success"],
+    ]);
+    expect(delivery?.attempts[0]?.request).toMatchObject({
+      url: endpoint.url,
+      body: delivery?.payload,
+      headers: expect.arrayContaining([["X-Shop", "1"]]),
+    });
+
+    expect(await ask("deliveries.get", { id: delivery?.id ?? "" })).toEqual(delivery);
+    expect((await ask("deliveries.list", { destinationId: destination.id })).items).toMatchObject([
+      { id: delivery?.id, messageRowId: message.id },
+    ]);
+    const received = await ask("endpoints.requests", { id: endpoint.id });
+    expect(received.items.map((request) => request.body)).toEqual([delivery?.payload, delivery?.payload]);
+    expect(received.items[0]?.signature?.verifies).toEqual([{ destinationId: destination.id, name: "Shop", valid: true }]);
+    expect(await ask("stats.get", {})).toMatchObject({
+      messages: { total: 1, byState: { delivered: 1 }, byType: { track: 1 } },
+      queueDepth: 0,
+    });
+
+    const replayed = await ask("messages.replay", { id: message.id });
+    expect(replayed).toMatchObject({ replayOf: message.id, userId: "u" });
+    expect(await ask("messages.pin", { id: replayed.id, pinned: true })).toMatchObject({ pinned: true });
+    await ask("endpoints.rewind", { id: endpoint.id });
+    await ask("endpoints.clearRequests", { id: endpoint.id });
+  });
+
+  test("cancels, counts and retries deliveries", async () => {
+    await ask("clock.set", { mode: "paused" });
+    const source = await ask("sources.create", { name: "Web" });
+    const { url } = await ask("endpoints.create", { name: "Busy", steps: [{ do: "answer", status: 500 }] });
+    await ask("destinations.create", { name: "Shop", sourceIds: [source.id], webhooks: [{ url }] });
+    await send(source.writeKey, { userId: "u", event: "A" });
+    await send(source.writeKey, { userId: "u", event: "B" });
+    await ask("pipeline.settle", {});
+    const [first, second] = (await ask("deliveries.list", { state: "waiting" })).items;
+    expect(await ask("deliveries.cancel", { id: first?.id ?? "" })).toMatchObject({ state: "cancelled" });
+    expect(await ask("deliveries.retryAll", { filter: { state: "cancelled" }, dryRun: true })).toEqual({ count: 1 });
+    const job = await ask("deliveries.retryAll", { filter: {} });
+    expect(job).toMatchObject({ count: 2, total: 2 });
+    const { id } = job as { id: string };
+    await ask("pipeline.settle", {});
+    expect(await ask("jobs.get", { id })).toMatchObject({ state: "done", done: 2 });
+    expect((await ask("jobs.list", {})).items).toMatchObject([{ id }]);
+    await ask("jobs.cancel", { id });
+    expect((await ask("deliveries.get", { id: second?.id ?? "" })).attempts).toHaveLength(2);
+  });
+
+  test("keeps secrets to itself until it is asked for them", async () => {
+    const created = await ask("destinations.create", {
+      name: "A",
+      sourceIds: [],
+      webhooks: [{ url: "http://a.localhost/" }],
+      sharedSecret: "geheim",
+    });
+    expect(created.hasSharedSecret).toBe(true);
+    const everything = [created, await ask("destinations.list", {}), await ask("configuration.export", {})];
+    expect(JSON.stringify(everything)).not.toContain("geheim");
+    expect(await ask("destinations.secret", { id: created.id })).toEqual({ sharedSecret: "geheim" });
+    expect(JSON.stringify(await ask("configuration.export", { secrets: true }))).toContain("geheim");
+    expect(await ask("destinations.update", { id: created.id, sharedSecret: "" })).toMatchObject({ hasSharedSecret: false });
+  });
+
+  test("keeps the ids of webhooks whose URL stays", async () => {
+    const [a, b] = [{ url: "http://a.localhost/" }, { url: "http://b.localhost/" }];
+    const { id, webhooks } = await ask("destinations.create", { name: "A", sourceIds: [], webhooks: [a, b] });
+    const swapped = await ask("destinations.update", { id, webhooks: [b, { url: "http://c.localhost/" }, a] });
+    expect([swapped.webhooks[0]?.id, swapped.webhooks[2]?.id]).toEqual([webhooks[1]?.id, webhooks[0]?.id]);
+    expect(swapped.webhooks[1]?.id).not.toBe(webhooks[0]?.id);
+  });
+
+  test("refuses device mode in a sentence", async () => {
+    const input = { name: "A", sourceIds: [], webhooks: [{ url: "http://a.localhost/" }], connectionMode: "device" };
+    expect(await refused("destinations.create", input)).toMatchObject([400, "device_mode_unsupported", expect.stringContaining("cloud")]);
+  });
+
+  test("makes, changes and deletes each kind of thing", async () => {
+    const source = await ask("sources.create", { name: "Web" });
+    expect(await ask("sources.update", { id: source.id, mode: "production", faults: [{ do: "cut", times: 1 }] })).toMatchObject({
+      mode: "production",
+    });
+    expect((await ask("sources.list", {})).items).toHaveLength(1);
+    await ask("sources.delete", { id: source.id });
+    expect(await refused("sources.get", { id: source.id })).toMatchObject([404, "not_found", expect.any(String)]);
+
+    const profile = await ask("retryProfiles.create", { name: "quick", windowMs: 1000 });
+    expect(await ask("retryProfiles.get", { id: "quick" })).toEqual(profile);
+    await ask("retryProfiles.update", { id: profile.id ?? "", jitter: 0 });
+    await ask("retryProfiles.delete", { id: profile.id ?? "" });
+    expect(await refused("retryProfiles.delete", { id: "documented" })).toMatchObject([409, "built_in", expect.any(String)]);
+
+    const endpoint = await ask("endpoints.create", { name: "A", steps: [{ do: "answer" }] });
+    await ask("endpoints.update", { id: endpoint.id, after: "start-over" });
+    await ask("endpoints.list", {});
+    await ask("endpoints.delete", { id: endpoint.id });
+    expect(await refused("endpoints.requests", { id: endpoint.id })).toMatchObject([404, "not_found", expect.any(String)]);
+
+    const destination = await ask("destinations.create", { name: "A", sourceIds: [], webhooks: [{ url: "http://a.localhost/" }] });
+    await ask("destinations.get", { id: destination.id });
+    await ask("destinations.delete", { id: destination.id });
+    await ask("settings.update", { seed: 7 });
+    expect(await ask("settings.get", {})).toMatchObject({ seed: 7 });
+    await ask("catalog.list", {});
+    await ask("endpoints.presets", {});
+    expect(await ask("about.get", {})).toEqual({ version: "1.2.3", ...addresses });
+  });
+
+  test("adopts and forgets unknown keys", async () => {
+    await send("stranger", { userId: "u", event: "A" });
+    await send("other", { userId: "u", event: "A" });
+    expect((await ask("unknownKeys.list", {})).items).toMatchObject([{ requests: 1 }, { requests: 1 }]);
+    expect(await ask("unknownKeys.adopt", { writeKey: "stranger", name: "Found" })).toMatchObject({ name: "Found", writeKey: "stranger" });
+    await ask("unknownKeys.forget", { writeKey: "other" });
+    expect((await ask("unknownKeys.list", {})).items).toEqual([]);
+    expect((await ask("messages.list", {})).total).toBe(1);
+    await ask("pipeline.reset", { what: "messages" });
+    expect((await ask("messages.list", {})).total).toBe(0);
+  });
+});
+
+describe("the configuration as a document", () => {
+  test("makes in an empty installation what it was made from, and changes nothing the second time", async () => {
+    const source = await ask("sources.create", { name: "Web", faults: [{ do: "delay", delayMs: 5, chance: 0.5 }] });
+    await ask("retryProfiles.create", { name: "quick", schedule: { kind: "list", delaysMs: [1000] } });
+    await ask("endpoints.create", { name: "Receiver", steps: [{ do: "hang", forMs: 9, match: { type: "track" } }] });
+    const webhooks = [{ url: "http://a.localhost/", headers: { "X-A": "1" } }];
+    await ask("destinations.create", {
+      name: "Shop",
+      sourceIds: [source.id],
+      webhooks,
+      sharedSecret: "s",
+      retryProfile: "quick",
+      enabled: false,
+    });
+    await ask("settings.update", { vendor: "Acme" });
+    const document = await ask("configuration.export", { secrets: true });
+
+    await ask("pipeline.reset", { what: "everything" });
+    expect(await ask("configuration.import", document)).toEqual({ created: 4, updated: 1 });
+    expect(await ask("configuration.export", { secrets: true })).toEqual(document);
+    const before = await ask("destinations.list", {});
+    expect(await ask("configuration.import", document)).toEqual({ created: 0, updated: 5 });
+    expect(await ask("destinations.list", {})).toEqual(before);
+  });
+
+  test("may name sources by name, and leaves a secret alone that it does not mention", async () => {
+    const webhooks = [{ url: "http://a.localhost/" }];
+    const document = {
+      version: 1 as const,
+      sources: [{ name: "Web" }],
+      destinations: [{ name: "Shop", sources: ["Web"], webhooks, sharedSecret: "s" }],
+    };
+    await ask("configuration.import", document);
+    const { sharedSecret: _, ...unmentioned } = document.destinations[0]!;
+    await ask("configuration.import", { ...document, destinations: [unmentioned] });
+    expect((await ask("destinations.list", {})).items).toMatchObject([
+      { name: "Shop", sourceIds: ["src_000000001"], hasSharedSecret: true },
+    ]);
+  });
+
+  test.each([
+    [{ version: 2 }, "version"],
+    [{ version: 1, destinations: [{ name: "A", sources: ["nobody"], webhooks: [{ url: "http://a.localhost/" }] }] }, "destinations[0]"],
+    [{ version: 1, destinations: [{ name: "A", sources: [], webhooks: [{ url: "ftp://a" }] }] }, "destinations[0]"],
+    [
+      {
+        version: 1,
+        sources: [
+          { name: "A", writeKey: "k" },
+          { name: "B", writeKey: "k" },
+        ],
+      },
+      "sources: k is there twice",
+    ],
+    [{ version: 1, sources: [{ name: "A", colour: "red" }] }, "sources[0].colour"],
+  ])("is refused when wrong, with the place: %j", async (document, part) => {
+    expect(await refused("configuration.import", document)).toMatchObject([400, "invalid", expect.stringContaining(part)]);
+  });
+});
+
+test("no input makes it fail: whatever comes, the answer is an answer or a refusal with a sentence", async () => {
+  const all = Object.values<Call>(calls).filter((call) => call.name !== "pipeline.settle" && call.name !== "clock.advance");
+  const source = await ask("sources.create", { name: "Web" });
+  const value = fc.oneof(
+    { weight: 3, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+    fc.constantFrom<unknown>(
+      source.id,
+      "http://a.localhost/",
+      "answer",
+      "documented",
+      "paused",
+      [{ url: "http://a.localhost/" }],
+      [{ do: "answer" }],
+      1e308,
+      -1,
+      "__proto__",
+    ),
+  );
+  const anything = fc.constantFrom(...all).chain((call) => {
+    const body = call.body !== null && "shape" in call.body ? Object.keys(call.body.shape as object) : [];
+    const names = [call.params, call.query].flatMap((part) => Object.keys(part?.shape ?? {})).concat(body);
+    const some = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+    return fc.tuple(fc.constant(call), fc.oneof({ weight: 5, arbitrary: some }, value));
+  });
+  await fc.assert(
+    fc.asyncProperty(anything, async ([call, input]) => {
+      const { status, body } = await app.api.call(call.name, input);
+      if (status < 300) return;
+      expect(status, JSON.stringify([call.name, body])).toBeLessThan(500);
+      expect(errorAnswer.parse(body).message.length).toBeGreaterThan(10);
+    }),
+    { numRuns: 1500 },
+  );
+});

@@ -1,6 +1,7 @@
 /** For tests of the sending side: receivers and senders that end with the test (`afterEach(stopAll)`), and one POST with what was seen of it. */
 
 import type { Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import { createSender } from "../../src/engine/deliver/exchange.ts";
 import type { Exchange, Sender, SendRequest } from "../../src/engine/deliver/exchange.ts";
 import { createTrust } from "../../src/engine/deliver/trust.ts";
@@ -9,6 +10,11 @@ import { startRawReceiver } from "./raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "./raw-receiver.ts";
 
 export const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/** Some containers have no IPv6 at all. */
+export const hasIpv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((one) => one?.address === "::1");
 
 const running: { stop(): unknown }[] = [];
 

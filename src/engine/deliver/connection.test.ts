@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import type { RawReceiver } from "../../../test/support/raw-receiver.ts";
 import { answering, closed, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
@@ -73,6 +75,23 @@ describe("connections", () => {
     expect(usual).toBeGreaterThan(900);
     expect(limited).toBeGreaterThan(400);
     expect(limited).toBeLessThan(900);
+  });
+
+  test("an idle one does not keep the process alive", async () => {
+    const there = await answering(ok);
+    const program = `
+      import { createSender } from ${JSON.stringify(new URL("./exchange.ts", import.meta.url).href)};
+      import { createTrust } from ${JSON.stringify(new URL("./trust.ts", import.meta.url).href)};
+      const request = { url: "http://127.0.0.1:${there.port}/", headers: [], body: new Uint8Array(0), onPhase() {}, onSocket() {} };
+      await createSender({ trust: createTrust() }).send(request).done;`;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: ["ignore", "inherit", "inherit"] });
+    const socket = await there.connection(0);
+    const start = performance.now();
+    const [code] = await once(child, "exit");
+    expect(code).toBe(0);
+    // Left alone, it would be kept for a second.
+    expect(performance.now() - start).toBeLessThan(800);
+    expect(socket.bytesWritten).toBe(ok.length);
   });
 
   test("no more are kept than asked for, and none after close", async () => {

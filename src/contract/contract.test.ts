@@ -79,6 +79,7 @@ describe("checking an input", () => {
     ["sources.create", { name: "Web", kind: "desktop" }, 'kind must be "web", "mobile" or "server".'],
     ["sources.create", { name: "Web", faults: [{ do: "cut", times: "2" }] }, "faults[0].times must be a number."],
     ["sources.create", { name: "Web", faults: [{ do: "cut", tims: 2 }] }, "Unknown member faults[0].tims."],
+    ["sources.create", { nam: "Web" }, "Unknown member nam."],
     ["sources.create", [], "The input must be a JSON object."],
     ["sources.create", null, "The input must be a JSON object."],
     ["sources.create", JSON.parse('{"name":"Web","__proto__":{"kind":"web"}}'), "Unknown member __proto__."],

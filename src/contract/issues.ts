@@ -15,7 +15,8 @@ const kinds: Record<string, string> = {
 };
 
 export function sentenceOf(issues: readonly Issue[]): string {
-  const issue = issues[0];
+  // A misspelt member is also a missing one; the spelling says more.
+  const issue = issues.find((one) => one.code === "unrecognized_keys") ?? issues[0];
   return issue === undefined ? "The input is not valid." : sentence(issue, []);
 }
 

@@ -65,7 +65,7 @@ function wrongCase(name: string, meant: string, value: Json | undefined): string
 }
 
 function wrongValue(name: string, value: Json | undefined): string {
-  const text = typeof value === "string" ? value.trim().toLowerCase() : String(value);
+  const text = typeof value === "string" ? value.trim().toLowerCase() : brief(value);
   const meant = text === "false" || text === "0" ? "false" : text === "true" || text === "1" ? "true" : null;
   const advice = meant === null ? "true, false or an options object was probably meant" : `\`${name}: ${meant}\` was probably meant`;
   return `\`${name}: ${brief(value)}\` in the integrations changes nothing, because it is neither true, false nor an object: ${advice}.`;

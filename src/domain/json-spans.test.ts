@@ -28,6 +28,7 @@ describe("the items of a batch", () => {
     [`{"batch":"[1]"}`, null],
     [`{}`, null],
     [`[{"batch":[1]}]`, null],
+    [`[1,"batch",[1]]`, null],
     [`{"other":{"batch":[1]},"list":["batch",[1]]}`, null],
     [`{"batch":[1],"batch":[2,3]}`, ["2", "3"]],
     [`{"batch":[1],"batch":null}`, null],

@@ -22,6 +22,7 @@ export function measureJson(bytes: Uint8Array): { depth: number; batch: Span[] |
   let batch: Span[] | null = null;
   let itemStart = 0;
   let inBatch = false;
+  let topIsObject = false;
   /** At depth 1: the next string is a key, and the last key was `batch`. */
   let keyComes = false;
   let keyIsBatch = false;
@@ -44,8 +45,10 @@ export function measureJson(bytes: Uint8Array): { depth: number; batch: Span[] |
     } else if ((byte | bracketBit) === opening) {
       depth++;
       if (depth > deepest) deepest = depth;
-      if (depth === 1) keyComes = byte === opening;
-      else if (depth === 2 && keyIsBatch && byte === squareOpen) {
+      if (depth === 1) {
+        topIsObject = byte === opening;
+        keyComes = topIsObject;
+      } else if (depth === 2 && keyIsBatch && byte === squareOpen) {
         inBatch = true;
         batch = [];
         itemStart = at;
@@ -63,8 +66,7 @@ export function measureJson(bytes: Uint8Array): { depth: number; batch: Span[] |
           itemStart = at;
         }
       } else if (depth === 1) {
-        keyComes = true;
-        keyIsBatch = false;
+        keyComes = topIsObject;
       }
     }
   }

@@ -107,7 +107,7 @@ describe("the bytes", () => {
     object: fc
       .array(fc.tuple(tie("key"), tie("value")), { maxLength: 6 })
       .map((pairs) => `{${pairs.map(([key, value]) => `"${String(key)}" : ${String(value)}`).join()}}`),
-  })).object as fc.Arbitrary<string>;
+  })).object;
 
   test("are a fixed point of JSON.stringify and JSON.parse, whatever came", () => {
     const type = fc.constantFrom("identify", "track", "page", "screen", "group", "alias", "delete");

@@ -25,6 +25,8 @@ describe("a time is read", () => {
     ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
     [1_795_231_500, "2026-11-21T03:25:00.000Z"],
     [1_795_231_500.123, "2026-11-21T03:25:00.123Z"],
+    [67_534_345.534, "1972-02-21T15:32:25.534Z"],
+    [1_795_231_500.122999, "2026-11-21T03:25:00.122Z"],
     [1_795_231_500_755, "2026-11-21T03:25:00.755Z"],
     [1_795_231_500_755.9, "2026-11-21T03:25:00.755Z"],
     ["1795231500", "2026-11-21T03:25:00.000Z"],
@@ -87,8 +89,8 @@ describe("a time is read", () => {
       fc.property(range, (time) => {
         expect(formatTimestamp(time)).toBe(new Date(time).toISOString());
         expect(parseTimestamp(new Date(time).toISOString())).toBe(time);
-        // Every year from 1 to 5138 has fewer seconds than the line.
-        if (Math.abs(time) < 1e14) expect(parseTimestamp(time / 1000)).toBe(time);
+        // Beyond the next century the seconds of a double are too coarse.
+        if (Math.abs(time) < 4e12) expect(parseTimestamp(time / 1000)).toBe(time);
         expect(parseTimestamp(formatTimestamp(time).replace("Z", "+0000").replace("T", " "))).toBe(time);
       }),
     );

@@ -66,8 +66,9 @@ function parseText(text: string): number | null {
 function fromEpoch(value: number): number | null {
   if (!Number.isFinite(value)) return null;
   if (Math.abs(value) >= millisecondsFrom) return inRange(Math.floor(value));
-  // A double holds seconds of our time to a quarter of a microsecond; without the addition .123 could be cut to .122.
-  return inRange(Math.floor(value * 1000 + 0.001));
+  // A double holds the seconds of our time to a quarter of a microsecond. Half of one keeps .123 from being cut to .122,
+  // and leaves .122999 what it is.
+  return inRange(Math.floor(value * 1000 + 0.0005));
 }
 
 function inRange(ms: number): number | null {

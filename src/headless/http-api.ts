@@ -94,7 +94,7 @@ type Exchange = {
 
 async function respond(exchange: Exchange): Promise<void> {
   const { guard, pages, request, response } = exchange;
-  const [path = "", search = ""] = splitOnce(request.url ?? "", "?");
+  const [path, search] = splitOnce(request.url ?? "", "?");
   const refused = guard.checkAddress(request.headers);
   if (refused !== null) return answerProblem(response, refused);
   if (path === "/api" || path.startsWith("/api/")) return respondToCall(exchange, path, search);

@@ -51,6 +51,16 @@ test.each([
   stream.close();
 });
 
+test("numbers as large as a time in microseconds can be resumed from", async () => {
+  const now = 1_795_247_801_478_000;
+  feed.forgetUpTo(now);
+  feed.push(["a"]);
+  feed.push(["b"]);
+  const stream = await listen(`/api/events?after=${now + 1}`);
+  expect(await stream.next()).toContain('"ids":["b"]');
+  stream.close();
+});
+
 test.each(["1", "99", "soon"])("a client that saw %s last is told to read everything anew", async (after) => {
   for (const id of ["a", "b", "c"]) feed.push([id]);
   feed.forgetUpTo(2);

@@ -58,7 +58,7 @@ export function streamChanges({
 }
 
 function changesAfter(changes: ChangeFeed, after: string): Change[] | null {
-  const sequence = /^\d{1,15}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
+  const sequence = /^\d{1,16}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
   return sequence > changes.sequence() ? null : changes.since(sequence);
 }
 

@@ -2,6 +2,7 @@
 
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
+import { expect } from "vitest";
 import { createSender } from "../../src/engine/deliver/exchange.ts";
 import type { Exchange, Sender, SendRequest } from "../../src/engine/deliver/exchange.ts";
 import { createTrust } from "../../src/engine/deliver/trust.ts";
@@ -57,4 +58,11 @@ export function post(from: Sender, url: string, request: Partial<SendRequest> = 
 
 export function closed(socket: Socket | undefined): Promise<unknown> {
   return new Promise((resolve) => socket?.on("close", resolve));
+}
+
+/** The socket is closed well before the second for which an idle connection is kept. */
+export async function closedAtOnce(socket: Socket | undefined): Promise<void> {
+  const start = performance.now();
+  await closed(socket);
+  expect(performance.now() - start).toBeLessThan(700);
 }

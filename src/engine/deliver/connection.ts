@@ -141,10 +141,6 @@ export class Connection {
       this.destroy();
       return true;
     }
-    if (!exchange.written) {
-      this.#finish(connectionError("not_http", "The receiver sent something before it was asked."));
-      return true;
-    }
     if (!exchange.firstByte) {
       exchange.firstByte = true;
       exchange.request.onPhase("firstByte");

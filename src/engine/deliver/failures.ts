@@ -75,7 +75,7 @@ function connectionSentence(code: string, error: Error, target: Target, stage: S
       if (stage === "securing") return handshakeEnded(target);
       return `The connection to ${place(target)} was reset while it was being made.`;
     case "ETIMEDOUT":
-      return `${place(target)} did not answer to the attempt to connect.`;
+      return `The address ${place(target)} did not answer the attempt to connect.`;
     case "ENETUNREACH":
     case "EHOSTUNREACH":
     case "EADDRNOTAVAIL":
@@ -118,10 +118,10 @@ function tlsSentence(code: string, error: Error, target: Target): string {
     case "ERR_SSL_WRONG_VERSION_NUMBER":
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
     case "ERR_SSL_HTTP_REQUEST":
-      return `${place(target)} does not speak TLS. If it speaks plain HTTP, the URL must begin with http://.`;
+      return `The port at ${place(target)} does not speak TLS. If it speaks plain HTTP, the URL must begin with http://.`;
     default:
       if (/CERTIFICATE_REQUIRED|BAD_CERTIFICATE/.test(code))
-        return `${target.host} asks for a certificate of the client, which Hookyard has none of. Turn that demand off at the receiver.`;
+        return `The receiver at ${target.host} asks for a certificate of the client, and Hookyard has none. Turn that demand off at the receiver.`;
       if (code.startsWith("ERR_SSL_"))
         return `The TLS handshake with ${place(target)} failed (${code}). Check the TLS versions and ciphers that the receiver allows: it must speak HTTP/1.1 over TLS 1.2 or 1.3.`;
       return `${certificate} was not accepted: ${error.message}. Replace it at the receiver, or ${trustIt}.`;

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { deadlineFailure, socketFailure } from "./failures.ts";
+import type { Failure, Stage } from "./failures.ts";
+import { parseTarget } from "./target.ts";
+import type { Target } from "./target.ts";
+
+const target = webhook("https://[::1]:8443/hook");
+const progress = "before any byte of the answer had come";
+
+function webhook(url: string): Target {
+  const parsed = parseTarget(url);
+  if (!parsed) throw new Error(`No URL: ${url}`);
+  return parsed;
+}
+
+function failed(code: string, stage: Stage): Failure {
+  return socketFailure(Object.assign(new Error(`${code} happened`), { code }), target, stage, progress);
+}
+
+describe("the outcome", () => {
+  test.each([
+    ["ECONNRESET", "securing", "connection_error"],
+    ["ETIMEDOUT", "securing", "connection_error"],
+    ["EPROTO", "securing", "tls_error"],
+    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "securing", "tls_error"],
+    ["CERT_NOT_YET_VALID", "securing", "tls_error"],
+    ["SOME_NEW_CERTIFICATE_PROBLEM", "securing", "tls_error"],
+    ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "open", "tls_error"],
+    ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "open", "connection_error"],
+    ["ECONNRESET", "open", "connection_error"],
+    ["EPIPE", "open", "connection_error"],
+    ["EHOSTUNREACH", "connecting", "connection_error"],
+    ["EAI_AGAIN", "lookup", "connection_error"],
+    ["EINVAL", "lookup", "connection_error"],
+  ] as const)("%s while %s is a %s with a sentence", (code, stage, outcome) => {
+    const { outcome: found, error } = failed(code, stage);
+    expect(found).toBe(outcome);
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(/^[A-Z[].*[^.]\.$/);
+  });
+
+  test("of several addresses, the one that failed for want of a route is not the reason", () => {
+    const errors = ["ENETUNREACH", "ECONNREFUSED"].map((code) => Object.assign(new Error(code), { code }));
+    expect(socketFailure(new AggregateError(errors), target, "connecting", progress).error).toEqual({
+      code: "ECONNREFUSED",
+      message: "Nothing listens at [::1]:8443: the connection was refused.",
+    });
+    expect(socketFailure(new AggregateError(errors.slice(0, 1)), target, "connecting", progress).error.code).toBe("ENETUNREACH");
+  });
+
+  test.each([
+    ["lookup", "while the address of ::1 was being looked up"],
+    ["connecting", "while connecting to [::1]:8443"],
+    ["securing", "during the TLS handshake with [::1]:8443"],
+    ["open", progress],
+  ] as const)("a deadline while %s says so", (stage, where) => {
+    expect(deadlineFailure(target, stage, progress)).toEqual({
+      outcome: "timeout",
+      error: { code: "timeout", message: `The time for the whole answer was over ${where}.` },
+    });
+  });
+});

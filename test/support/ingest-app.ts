@@ -1,0 +1,93 @@
+/** The whole program with one source, as tests of ingest and routing need it; it stops with the test. */
+
+import { afterEach, expect } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { AnswerOf, CallName, InputOf } from "../../src/contract/contract.ts";
+import { basic } from "./ingest-client.ts";
+
+export const writeKey = "wk_test";
+
+type Sending = { method?: string; key?: string | null; headers?: Record<string, string> };
+
+export type IngestApp = Awaited<ReturnType<typeof startIngestApp>>;
+
+const started: { stop(): Promise<void>; reported: unknown[] }[] = [];
+afterEach(async () => {
+  for (const { stop, reported } of started.splice(0)) {
+    await stop();
+    expect(reported).toEqual([]);
+  }
+});
+
+export async function startIngestApp({
+  data = ":memory:",
+  source = {},
+}: { data?: string; source?: Partial<InputOf<"sources.create">> } = {}) {
+  const reported: unknown[] = [];
+  const app = createApp({
+    data,
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    version: "0.0.0",
+    report: (error) => reported.push(error),
+  });
+  const { ingestUrl } = await app.start();
+  let running = true;
+  const stop = async (): Promise<void> => {
+    if (running) await app.stop();
+    running = false;
+  };
+  started.push({ stop, reported });
+
+  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+    const { status, body } = await app.api.call(name, input);
+    if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
+    return body as AnswerOf<Name>;
+  }
+
+  async function send(path: string, body: unknown, { method = "POST", key = writeKey, headers = {} }: Sending = {}) {
+    const response = await fetch(`${ingestUrl}${path}`, {
+      method,
+      headers: { ...(key === null ? {} : { authorization: basic(key) }), "content-type": "application/json", ...headers },
+      body: body === undefined ? null : typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: parse(text) };
+  }
+
+  /** Oldest first, with all that came of each. */
+  async function messages(filter: InputOf<"messages.list"> = {}): Promise<AnswerOf<"messages.get">[]> {
+    const { items } = await call("messages.list", { limit: 500, ...filter });
+    return Promise.all(items.toReversed().map(({ id }) => call("messages.get", { id })));
+  }
+
+  const known = (await call("sources.list", {})).items.find((each) => each.writeKey === writeKey);
+  return {
+    call,
+    send,
+    messages,
+    stop,
+    port: Number(new URL(ingestUrl).port),
+    url: ingestUrl,
+    source: known ?? (await call("sources.create", { name: "Shop", writeKey, ...source })),
+    /** A test endpoint that answers 200, and a destination that sends there. */
+    async destination(draft: Partial<InputOf<"destinations.create">> & { sourceIds: string[] }) {
+      const endpoint = await call("endpoints.create", { name: "Receiver", steps: [{ do: "answer", status: 200 }] });
+      const destination = await call("destinations.create", { name: "Warehouse", webhooks: [{ url: endpoint.url }], ...draft });
+      /** Payloads in the order in which they arrived, once everything queued has been sent. */
+      const received = async (): Promise<Record<string, unknown>[]> => {
+        await call("pipeline.settle", {});
+        const { items } = await call("endpoints.requests", { id: endpoint.id, limit: 500 });
+        return items.toReversed().map(({ body }) => JSON.parse(String(body)) as Record<string, unknown>);
+      };
+      return { ...destination, received };
+    },
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The whole pipeline, started for one test and stopped with it, with shorthands for what tests do all the time:
+ * `const test = base.extend("start", starting)`, and then `test("…", async ({ start }) => { const app = await start.app(); … })`.
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { App } from "../../src/app.ts";
+import type { AnswerOf, CallName, InputOf } from "../../src/contract/contract.ts";
+import type { ClockMode } from "../../src/engine/clock/clock.ts";
+import { startRawReceiver } from "./raw-receiver.ts";
+import type { RawReceiver, RawReceiverOptions } from "./raw-receiver.ts";
+import { startReceiver } from "./webhook-receiver.ts";
+import type { Answer, WebhookReceiver } from "./webhook-receiver.ts";
+
+export type AppOptions = {
+  data?: string;
+  /** Set before anything starts; real when left out. */
+  clock?: ClockMode;
+};
+
+export type Message = Record<string, unknown>;
+export type MessageDetails = AnswerOf<"messages.get">;
+export type Delivery = MessageDetails["deliveries"][number];
+export type Attempt = Delivery["attempts"][number];
+
+export type RunningApp = Awaited<ReturnType<typeof startApp>>;
+
+export type Start = {
+  app(options?: AppOptions): Promise<RunningApp>;
+  receiver(answer?: Answer, tls?: { cert: string; key: string; host: string }): Promise<WebhookReceiver>;
+  rawReceiver(options?: RawReceiverOptions): Promise<RawReceiver>;
+  /** A data directory that goes with the test. */
+  directory(): Promise<string>;
+};
+
+// oxlint-disable-next-line no-empty-pattern -- vitest reads from the pattern which other fixtures are wanted
+export async function starting({}: object, { onCleanup }: { onCleanup: (run: () => Promise<void>) => void }): Promise<Start> {
+  const stops: (() => Promise<unknown>)[] = [];
+  onCleanup(async () => {
+    for (const stop of stops.toReversed()) await stop();
+  });
+  const kept = <One extends { stop(): Promise<unknown> }>(one: One): One => {
+    stops.push(() => one.stop());
+    return one;
+  };
+  return {
+    app: async (options) => kept(await startApp(options)),
+    receiver: async (answer, tls) => kept(await startReceiver(answer, tls)),
+    rawReceiver: async (options = {}) => kept(await startRawReceiver(options)),
+    async directory() {
+      const path = await mkdtemp(join(tmpdir(), "hookyard-"));
+      stops.push(() => rm(path, { recursive: true, force: true }));
+      return path;
+    },
+  };
+}
+
+async function startApp({ data = ":memory:", clock }: AppOptions = {}) {
+  const unexpected: unknown[] = [];
+  const app: App = createApp({
+    data,
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    version: "0.0.0",
+    report: (error) => unexpected.push(error),
+  });
+  let stopped: Promise<void> | null = null;
+
+  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+    const { status, body } = await app.api.call(name, input);
+    if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
+    return body as AnswerOf<Name>;
+  }
+
+  if (clock !== undefined) await call("clock.set", { mode: clock });
+  const addresses = await app.start();
+
+  /** Sends to the ingest port, and answers when the port has. */
+  async function ingest(path: string, body: string | Message, writeKey = "key"): Promise<Message> {
+    const response = await fetch(addresses.ingestUrl + path, {
+      method: "POST",
+      headers: { Authorization: `Basic ${btoa(`${writeKey}:`)}`, "Content-Type": "application/json" },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+    const answer = (await response.json()) as Message;
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(answer)}`);
+    return answer;
+  }
+
+  async function send(message: Message = {}): Promise<string> {
+    await ingest("/v1/track", { userId: "u1", event: "Bought", ...message });
+    const newest = await call("messages.list", { limit: 1 });
+    return newest.items[0]?.id ?? "";
+  }
+
+  return {
+    ...addresses,
+    call,
+    ingest,
+    /** One track; answers the id of its message. */
+    send,
+    /** Many tracks, in one batch. */
+    async sendMany(count: number): Promise<void> {
+      const batch = Array.from({ length: count }, (_, index) => ({ type: "track", userId: `u${index}`, event: "Bought" }));
+      for (let at = 0; at < count; at += 500) await ingest("/v1/batch", { batch: batch.slice(at, at + 500) });
+    },
+    /** The source `key` when there is none yet, and a destination with these webhooks; answers the destination. */
+    async destination(
+      webhooks: (string | { url: string; headers?: Record<string, string> })[],
+      more: Partial<InputOf<"destinations.create">> = {},
+    ): Promise<AnswerOf<"destinations.create">> {
+      const known = (await call("sources.list", {})).items[0];
+      const source = known ?? (await call("sources.create", { name: "Shop", writeKey: "key" }));
+      return call("destinations.create", {
+        name: "Receivers",
+        sourceIds: [source.id],
+        webhooks: webhooks.map((webhook) => (typeof webhook === "string" ? { url: webhook } : webhook)),
+        ...more,
+      });
+    },
+    message: (id: string) => call("messages.get", { id }),
+    /** The first delivery of a message. */
+    async delivery(id: string): Promise<Delivery> {
+      const [delivery] = (await call("messages.get", { id })).deliveries;
+      if (delivery === undefined) throw new Error(`no delivery came of the message ${id}`);
+      return delivery;
+    },
+    settle: (timeoutMs = 15_000) => call("pipeline.settle", { timeoutMs }),
+    advance: (target: InputOf<"clock.advance">) => call("clock.advance", target),
+    /** To the next whole second of the clock, so that times are easy to reckon with. Answers the time. */
+    async toWholeSecond(): Promise<number> {
+      const { now } = await call("clock.get", {});
+      const byMs = (1000 - (Date.parse(now) % 1000)) % 1000;
+      return Date.parse((await call("clock.advance", { byMs })).now);
+    },
+    /** The answer of a call that is refused. */
+    async refused<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<{ status: number; code: unknown }> {
+      const { status, body } = await app.api.call(name, input);
+      return { status, code: (body as { code?: unknown }).code };
+    },
+    /** Stops once; nothing unexpected may have been reported. */
+    stop(): Promise<void> {
+      stopped ??= app.stop().then(() => expect(unexpected).toEqual([]));
+      return stopped;
+    },
+  };
+}
+
+/** What came of each attempt, by its webhook. */
+export function outcomesByWebhook(delivery: Delivery, urls: string[]): string[][] {
+  return urls.map((url) => delivery.attempts.filter((attempt) => attempt.webhookUrl === url).map(outcomeOf));
+}
+
+/** `2: 503`, `3: timeout`. */
+export function outcomeOf({ round, outcome, response }: Attempt): string {
+  return `${round}: ${outcome === "http_error" ? String(response?.status) : outcome}`;
+}
+
+/** Waits for something that comes by itself; fails with the test's time. */
+export async function until<Value>(look: () => Promise<Value | undefined | false> | Value | undefined | false): Promise<Value> {
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

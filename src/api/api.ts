@@ -11,6 +11,7 @@ import { checkInput } from "../contract/call.ts";
 import type { Problem } from "../domain/problem.ts";
 import { isProblem, notFound, problem } from "../domain/problem.ts";
 import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
+import { storeFailure } from "../engine/store-failure.ts";
 import { clockHandlers } from "./handlers/clock.ts";
 import { configurationHandlers } from "./handlers/configuration.ts";
 import { deliveryHandlers } from "./handlers/deliveries.ts";
@@ -24,7 +25,6 @@ import { sourceHandlers } from "./handlers/sources.ts";
 import { unknownKeyHandlers } from "./handlers/unknown-keys.ts";
 import type { Handlers } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
-import { storeProblem } from "./store-problem.ts";
 
 export type ApiAnswer = { status: number; body: unknown };
 
@@ -73,7 +73,7 @@ export function createApi({
         return isProblem(answer) ? refusal(answer) : { status: call.status, body: answer };
       } catch (error) {
         report(error);
-        return refusal(storeProblem(error) ?? internalProblem);
+        return refusal(storeFailure(error) ?? internalProblem);
       }
     },
     changes: pipeline.changes,

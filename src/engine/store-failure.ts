@@ -1,22 +1,23 @@
-/** What a store's refusal means for whoever asked: nothing was written, and why. */
+/** What a store's refusal means for whoever asked: nothing was written, and why. Recognised by its code, so that nothing here needs the driver. */
 
 import { problem, type Problem } from "../domain/problem.ts";
 
-const sentences: Readonly<Record<string, string>> = {
-  SQLITE_FULL: "The disk is full. Nothing was written; make room and send it again.",
-  SQLITE_READONLY: "The data file cannot be written to. Nothing was written; check its rights.",
-  SQLITE_BUSY: "The data file is locked by another program. Nothing was written; send it again.",
-  SQLITE_LOCKED: "The data file is locked by another program. Nothing was written; send it again.",
-  SQLITE_CORRUPT: "The data file is damaged. Nothing was written; restore a copy of it.",
-  SQLITE_NOTADB: "The data file is damaged. Nothing was written; restore a copy of it.",
-  SQLITE_IOERR: "The disk reports an error. Nothing was written; check the disk and send it again.",
-};
+const sentences: readonly [prefix: string, sentence: string][] = [
+  ["SQLITE_FULL", "The disk that holds Hookyard's data is full. Nothing was written, and nothing that was accepted is lost; make room."],
+  ["SQLITE_READONLY", "Hookyard's data file cannot be written to. Check the rights of the file and of its directory."],
+  ["SQLITE_BUSY", "Hookyard's data file is locked by another program. Nothing was written; close that program and try again."],
+  ["SQLITE_LOCKED", "Hookyard's data file is locked by another program. Nothing was written; close that program and try again."],
+  ["SQLITE_CORRUPT", "Hookyard's data file is damaged. Stop Hookyard and restore a copy, or start with another --data directory."],
+  ["SQLITE_NOTADB", "Hookyard's data file is damaged. Stop Hookyard and restore a copy, or start with another --data directory."],
+  ["SQLITE_CANTOPEN", "Hookyard's data file cannot be opened. Check that it is still there and may be read."],
+  ["SQLITE_IOERR", "Hookyard's data file cannot be read or written: the disk reports an error. Nothing was written."],
+];
 
 /** Null when the error is not the store's. */
 export function storeFailure(error: unknown): Problem | null {
-  const code = typeof error === "object" && error !== null ? (error as { code?: unknown }).code : undefined;
-  if (typeof code !== "string" || !code.startsWith("SQLITE_")) return null;
-  const general = Object.keys(sentences).find((known) => code.startsWith(known));
-  const message = general === undefined ? `The data file could not be used (${code}). Nothing was written.` : sentences[general];
-  return problem(503, "store_unavailable", message ?? code, { sqlite: code });
+  if (!(error instanceof Error)) return null;
+  const { code } = error as { code?: unknown };
+  if (typeof code !== "string") return null;
+  const sentence = sentences.find(([prefix]) => code.startsWith(prefix))?.[1];
+  return sentence === undefined ? null : problem(503, "store_unavailable", sentence, { sqlite: code });
 }

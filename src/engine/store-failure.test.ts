@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { storeProblem } from "./store-problem.ts";
+import { storeFailure } from "./store-failure.ts";
 
 const failure = (code: string) => Object.assign(new Error("driver"), { code });
 
@@ -12,12 +12,12 @@ test.each([
   "SQLITE_NOTADB",
   "SQLITE_IOERR_WRITE",
 ])("%s makes the store unavailable, in a sentence", (code) => {
-  expect(storeProblem(failure(code))).toMatchObject({ status: 503, code: "store_unavailable", data: { sqlite: code } });
+  expect(storeFailure(failure(code))).toMatchObject({ status: 503, code: "store_unavailable", data: { sqlite: code } });
 });
 
 test.each([failure("SQLITE_CONSTRAINT"), failure("ECONNRESET"), new Error("plain"), "SQLITE_FULL", null])(
   "%s is not a failure of the store",
   (error) => {
-    expect(storeProblem(error)).toBeNull();
+    expect(storeFailure(error)).toBeNull();
   },
 );

@@ -1,0 +1,5 @@
+/** `npm run build` */
+
+import { buildIfStale } from "./build.ts";
+
+await buildIfStale();

@@ -9,7 +9,7 @@ export const success = JSON.stringify({ success: true });
 export function send(response: ServerResponse, status: number, body: string | null): void {
   if (response.headersSent || response.destroyed) return;
   if (body === null) {
-    response.writeHead(status, { "Content-Length": 0 });
+    response.writeHead(status);
     response.end();
     return;
   }
@@ -17,8 +17,12 @@ export function send(response: ServerResponse, status: number, body: string | nu
   response.end(body);
 }
 
-export function problemAnswer(response: ServerResponse, { status, code, message }: Problem): void {
-  send(response, status, JSON.stringify({ success: false, code, message }));
+export function problemAnswer(response: ServerResponse, refusal: Problem): void {
+  send(response, refusal.status, problemBody(refusal));
+}
+
+export function problemBody({ code, message }: Problem): string {
+  return JSON.stringify({ success: false, code, message });
 }
 
 /** In `explain` mode: what was not taken in, by its place in the request. */
@@ -45,7 +49,8 @@ export function writeCors(request: IncomingMessage, response: ServerResponse): v
   response.setHeader("Access-Control-Allow-Methods", "GET, POST, PUT, OPTIONS");
   response.setHeader("Access-Control-Allow-Headers", request.headers["access-control-request-headers"] ?? "Content-Type, Authorization");
   response.setHeader("Access-Control-Max-Age", String(preflightAgeSeconds));
-  if (request.headers["access-control-request-private-network"] !== undefined) response.setHeader("Access-Control-Allow-Private-Network", "true");
+  if (request.headers["access-control-request-private-network"] !== undefined)
+    response.setHeader("Access-Control-Allow-Private-Network", "true");
 }
 
 /** What the browser library asks for before it sends: all events go to this port and nowhere else. */
@@ -62,7 +67,11 @@ export function browserSettings(writeKey: string, host: string): string {
         versionSettings: { version: "4.4.7", componentTypes: ["browser"] },
       },
     },
-    plan: { track: { __default: { enabled: true, integrations: {} } }, identify: { __default: { enabled: true } }, group: { __default: { enabled: true } } },
+    plan: {
+      track: { __default: { enabled: true, integrations: {} } },
+      identify: { __default: { enabled: true } },
+      group: { __default: { enabled: true } },
+    },
     edgeFunction: {},
     analyticsNextEnabled: true,
     middlewareSettings: {},

@@ -1,6 +1,6 @@
 /**
  * Reads a request's body under the limits, also when it arrives without a length or compressed. A body over its limit is
- * read to its end all the same, without being kept, because a client that is still sending does not see an answer.
+ * refused at once, and read to its end all the same without being kept: not every client looks for an answer while it sends.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -10,30 +10,32 @@ import { problem, type Problem } from "../../domain/problem.ts";
 /** 500 KB a request, before and after decompression. */
 export const maxRequestBytes = 512_000;
 
-/** More than this is not read to its end: the connection is closed after the answer. */
-const maxDiscardedBytes = 64 * 1024 * 1024;
-
 const tooLarge = (): Problem =>
-  problem(400, "request_too_large", `The request is over the limit of ${maxRequestBytes} bytes, counted after decompression too. Send smaller batches.`);
+  problem(
+    400,
+    "request_too_large",
+    `The request is over the limit of ${maxRequestBytes} bytes, counted after decompression too. Send smaller batches.`,
+  );
 
 /** The bytes as sent, or null when the client went away. */
 export function readBody(request: IncomingMessage): Promise<Buffer | Problem | null> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let refused = false;
+    const refuse = (): void => {
+      refused = true;
+      chunks.length = 0;
+      resolve(tooLarge());
+    };
+    if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes) refuse();
     request.on("data", (chunk: Buffer) => {
+      if (refused) return;
       size += chunk.length;
-      if (size <= maxRequestBytes) chunks.push(chunk);
-      else chunks.length = 0;
-      if (size > maxDiscardedBytes) {
-        request.pause();
-        resolve(tooLarge());
-      }
+      if (size > maxRequestBytes) refuse();
+      else chunks.push(chunk);
     });
-    request.on("end", () => {
-      if (size > maxRequestBytes) resolve(tooLarge());
-      else resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks));
-    });
+    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)));
     request.on("error", () => resolve(null));
     request.on("close", () => resolve(null));
   });
@@ -56,7 +58,11 @@ export async function decompress(body: Buffer, encoding: string | undefined): Pr
     case "br":
       return run(brotliDecompress, body, "br");
     default:
-      return problem(400, "unsupported_encoding", `Content-Encoding ${JSON.stringify(encoding)} is not known here. Send gzip, deflate, br, or no compression.`);
+      return problem(
+        400,
+        "unsupported_encoding",
+        `Content-Encoding ${JSON.stringify(encoding)} is not known here. Send gzip, deflate, br, or no compression.`,
+      );
   }
 }
 

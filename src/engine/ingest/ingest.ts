@@ -3,7 +3,7 @@
  * answered when the messages are committed. Made by `app.ts`; the control API adopts and replays through it.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Destination, Settings, Source } from "../../domain/configuration.ts";
 import { messageIds, type MessageRowId } from "../../domain/ids.ts";
@@ -14,6 +14,7 @@ import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IngestStore, QueryStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, wallNow } from "../wall.ts";
+import { createAnsweringServer } from "./answering-server.ts";
 import { batchAnswer, browserSettings, problemAnswer, send, success, writeCors } from "./answers.ts";
 import { decompress, readBody } from "./body.ts";
 import { CommitQueue } from "./commit-queue.ts";
@@ -24,12 +25,14 @@ import { replayBody } from "./replay.ts";
 import { takeIn, takeInMalformed, type RequestFacts } from "./take-in.ts";
 import { keyInBody, keyInHeader } from "./write-key.ts";
 
-/** A request that takes longer to arrive is given up: long enough for a phone, short enough to free its connection. */
-const requestTimeoutMs = 30_000;
-
 export type IngestOptions = {
   store: IngestStore & Pick<QueryStore, "messageSource">;
-  configuration: { sourceByWriteKey(key: string): Source | undefined; source(id: Source["id"]): Source | undefined; destinations(): Destination[]; settings(): Settings };
+  configuration: {
+    sourceByWriteKey(key: string): Source | undefined;
+    source(id: Source["id"]): Source | undefined;
+    destinations(): Destination[];
+    settings(): Settings;
+  };
   clock: Clock;
   activity: Activity;
   changes: Changes;
@@ -56,15 +59,21 @@ export class Ingest {
   constructor(options: IngestOptions) {
     this.#options = options;
     this.#faultOf = createFaults(() => options.configuration.settings().seed);
-    this.#queue = new CommitQueue({ store: options.store, activity: options.activity, onCommitted: (committed) => this.#committed(committed) });
-    this.#server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: 10_000, keepAliveTimeout: 60_000 }, (request, response) => {
+    this.#queue = new CommitQueue({
+      store: options.store,
+      activity: options.activity,
+      onCommitted: (committed) => this.#committed(committed),
+    });
+    this.#server = createAnsweringServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
-        problemAnswer(response, failure ?? problem(500, "internal", "Something went wrong inside Hookyard. It has been reported on its standard error."));
+        problemAnswer(
+          response,
+          failure ?? problem(500, "internal", "Something went wrong inside Hookyard. It has been reported on its standard error."),
+        );
       });
     });
-    this.#server.on("clientError", answerBrokenHttp);
   }
 
   async start(): Promise<string> {
@@ -98,7 +107,12 @@ export class Ingest {
       const parsed = parseBody(body, call.call === "batch");
       if (isProblem(parsed) || parsed.items.length === 0) continue;
       const typeFromPath = call.call === "single" ? call.type : null;
-      await this.#queue.add(takeIn({ ...this.#facts(source), typeFromPath, method: kept.method, path: kept.path, headers: kept.headers, ip: null, body }, parsed));
+      await this.#queue.add(
+        takeIn(
+          { ...this.#facts(source), typeFromPath, method: kept.method, path: kept.path, headers: kept.headers, ip: null, body },
+          parsed,
+        ),
+      );
     }
     this.#options.store.forgetUnknownKey(source.writeKey);
   }
@@ -107,7 +121,8 @@ export class Ingest {
     const origin = this.#options.store.messageSource(id);
     if (origin === null) return notFound("message", messageIds.format(id));
     const source = this.#options.configuration.source(origin.request.sourceId);
-    if (source === undefined) return problem(409, "source_deleted", "The message's source has been deleted, so nothing says where a replay would go.");
+    if (source === undefined)
+      return problem(409, "source_deleted", "The message's source has been deleted, so nothing says where a replay would go.");
     const call = parsePath(splitTarget(origin.request.path).path);
     const typeFromPath = call?.call === "single" ? call.type : null;
     const body = replayBody(origin.request.body, origin.span, typeFromPath === null);
@@ -133,7 +148,14 @@ export class Ingest {
     const sent = await readBody(request);
     if (sent === null) return;
     if (call === null) {
-      return problemAnswer(response, problem(404, "unknown_path", `Nothing is at ${path}. Messages go to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group and /v1/alias.`));
+      return problemAnswer(
+        response,
+        problem(
+          404,
+          "unknown_path",
+          `Nothing is at ${path}. Messages go to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group and /v1/alias.`,
+        ),
+      );
     }
     if (request.method !== "POST" && request.method !== "PUT") {
       response.setHeader("Allow", "POST, PUT, OPTIONS");
@@ -195,8 +217,16 @@ export class Ingest {
     problemAnswer(
       response,
       writeKey === null || writeKey === ""
-        ? problem(401, "missing_write_key", "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.")
-        : problem(401, "unknown_write_key", `No source has the write key ${JSON.stringify(writeKey)}. Make one, or adopt the key in the inspector; this request was kept for that.`),
+        ? problem(
+            401,
+            "missing_write_key",
+            "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.",
+          )
+        : problem(
+            401,
+            "unknown_write_key",
+            `No source has the write key ${JSON.stringify(writeKey)}. Make one, or adopt the key in the inspector; this request was kept for that.`,
+          ),
     );
   }
 
@@ -217,7 +247,10 @@ export class Ingest {
     else {
       const status = end.status ?? 500;
       if (end.retryAfter !== undefined) response.setHeader("Retry-After", String(end.retryAfter));
-      problemAnswer(response, problem(status, "fault", `This answer was asked for: source ${source.name} has a fault that answers ${status}.`));
+      problemAnswer(
+        response,
+        problem(status, "fault", `This answer was asked for: source ${source.name} has a fault that answers ${status}.`),
+      );
     }
     return true;
   }
@@ -247,20 +280,8 @@ export class Ingest {
   }
 }
 
-
 function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
   const pairs: [string, string][] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
   return pairs;
-}
-
-/** What is not HTTP, or breaks off in the middle, is answered too, as long as the other side listens. */
-function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === "ECONNRESET") {
-    socket.destroy();
-    return;
-  }
-  const [status, text] = error.code === "HPE_HEADER_OVERFLOW" ? [431, "Request Header Fields Too Large"] : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? [408, "Request Timeout"] : [400, "Bad Request"];
-  const body = JSON.stringify({ success: false, code: "invalid_http", message: `The request is not complete, valid HTTP: ${error.message}.` });
-  socket.end(`HTTP/1.1 ${status} ${text}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
 }

@@ -2,7 +2,11 @@
 
 import type { MessageType } from "../../domain/states.ts";
 
-export type IngestCall = { call: "batch" } | { call: "single"; type: MessageType } | { call: "metrics" } | { call: "settings"; writeKey: string };
+export type IngestCall =
+  | { call: "batch" }
+  | { call: "single"; type: MessageType }
+  | { call: "metrics" }
+  | { call: "settings"; writeKey: string };
 
 const calls: Readonly<Record<string, IngestCall>> = {
   batch: { call: "batch" },

@@ -1,0 +1,81 @@
+/**
+ * The HTTP server under the ingest port: `node:http`, with an answer in JSON also where it would cut a connection or
+ * answer without a body. It takes requests apart no further; `ingest.ts` handles them.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { problem, type Problem } from "../../domain/problem.ts";
+import { problemAnswer, problemBody } from "./answers.ts";
+
+/** A request that takes longer to arrive is given up: long enough for a phone, short enough to free its connection. */
+const requestTimeoutMs = 30_000;
+
+type Exchange = { request: IncomingMessage; response: ServerResponse };
+
+export function createAnsweringServer(handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  /** Requests of a connection whose answer has not been sent. */
+  const open = new WeakMap<Duplex, Set<ServerResponse>>();
+  const newest = new WeakMap<Duplex, Exchange>();
+
+  const server = createServer({
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: 10_000,
+    keepAliveTimeout: 60_000,
+    requireHostHeader: false,
+  });
+  // A client may end its side after its request and still wait for the answer. Node has no option for this, only the member.
+  Object.assign(server, { httpAllowHalfOpen: true });
+
+  server.on("request", (request, response) => {
+    const { socket } = request;
+    const responses = open.get(socket) ?? new Set();
+    open.set(socket, responses.add(response));
+    newest.set(socket, { request, response });
+    response.once("close", () => responses.delete(response));
+    handle(request, response);
+  });
+  server.on("checkExpectation", (request, response) => {
+    request.resume();
+    problemAnswer(response, problem(417, "unknown_expectation", `\`Expect: ${request.headers.expect}\` cannot be met. Leave it out.`));
+  });
+  server.on("connect", (_request, socket) => {
+    socket.on("error", () => socket.destroy());
+    endWith(socket, problem(405, "method_not_allowed", "This is no proxy: it takes POST, not CONNECT."));
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    const last = newest.get(socket);
+    const broken = last === undefined || last.request.complete ? undefined : last.response;
+    // Requests that came whole before what is broken have their answers first.
+    const before = [...(open.get(socket) ?? [])].filter((response) => response !== broken);
+    void Promise.all(before.map((response) => new Promise((resolve) => response.once("close", resolve)))).then(() => {
+      if (broken?.headersSent === true) socket.destroy();
+      else endWith(socket, problemOf(error));
+    });
+  });
+  return server;
+}
+
+function problemOf({ code, message }: NodeJS.ErrnoException): Problem {
+  const status = code === "HPE_HEADER_OVERFLOW" ? 431 : code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  return problem(status, "invalid_http", `The request is not complete, valid HTTP: ${message}.`);
+}
+
+const reasonPhrases: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large",
+};
+
+/** The last thing that a connection says, where there is no response object to say it with. */
+function endWith(socket: Duplex, refusal: Problem): void {
+  const body = problemBody(refusal);
+  socket.end(
+    `HTTP/1.1 ${refusal.status} ${reasonPhrases[refusal.status] ?? ""}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -89,7 +89,8 @@ export class Station {
       store: options.store,
       changes: options.changes,
       attemptsUnderWay: () => this.#running.size,
-      onReady: () => this.kick(),
+      // Nothing is taken up in a stop, but what ends in it is on record at once: the stop waits for that.
+      onReady: () => (this.#stopping ? this.#recorder.flush() : this.kick()),
       onRecorded: options.onAttempts,
       report: options.report,
     });
@@ -195,7 +196,8 @@ export class Station {
   #take(destination: Destination): void {
     const limit = this.#room(destination);
     if (limit <= 0) return;
-    for (const delivery of this.#options.store.claim(destination.id, this.#options.clock.now(), limit)) this.#startRound(delivery, destination);
+    for (const delivery of this.#options.store.claim(destination.id, this.#options.clock.now(), limit))
+      this.#startRound(delivery, destination);
   }
 
   /** How many more deliveries keep the least busy lane of a destination busy. */
@@ -315,7 +317,10 @@ export class Station {
     if (windowMs === undefined) return null;
     const now = clock.now();
     for (const deliveryId of store.heldPastWindow(destination.id, now, windowMs)) {
-      this.#recorder.transition({ deliveryId, at: now, state: "expired", reason: "window_closed_while_disabled", nextAttemptAt: null }, null);
+      this.#recorder.transition(
+        { deliveryId, at: now, state: "expired", reason: "window_closed_while_disabled", nextAttemptAt: null },
+        null,
+      );
     }
     this.#recorder.flush();
     return store.nextWindowEnd(destination.id, windowMs);

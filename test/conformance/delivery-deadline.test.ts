@@ -1,0 +1,143 @@
+/** The five seconds toward addresses outside, in real time: the cases run at the same time, and the file takes as long as the slowest. */
+
+import type { ServerResponse } from "node:http";
+import { describe, expect, test as base } from "vitest";
+import { outcomeOf, outcomesByWebhook, starting, until } from "../support/running-app.ts";
+
+const test = base.extend("start", starting);
+
+const never = (): void => {};
+const after = (ms: number) => (response: ServerResponse) => {
+  setTimeout(() => response.writeHead(200).end("late"), ms);
+};
+
+describe.concurrent("the five seconds", () => {
+  test("accept an answer after 4.5 s and end an attempt whose answer takes 5.5 s", async ({ start }) => {
+    const app = await start.app();
+    const late = await start.receiver(after(4500));
+    const tooLate = await start.receiver(after(5500));
+    await app.destination([late.url]);
+    await app.destination([tooLate.url]);
+    const id = await app.send();
+    await app.settle();
+    const [accepted, timedOut] = (await app.message(id)).deliveries;
+
+    expect(accepted).toMatchObject({
+      state: "delivered",
+      attempts: [{ outcome: "success", simulated: false, response: { body: "late" } }],
+    });
+    expect(accepted?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(4490);
+    expect(accepted?.attempts[0]?.durationMs).toBeLessThan(5000);
+    expect(timedOut).toMatchObject({
+      state: "waiting",
+      attempts: [{ outcome: "timeout", retryable: true, simulated: false, error: { code: "timeout" }, response: null }],
+    });
+    expect(timedOut?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(4990);
+    expect(timedOut?.attempts[0]?.durationMs).toBeLessThan(5450);
+    expect(timedOut?.attempts[0]?.error?.message).toContain("5 seconds");
+  });
+
+  test("hold for the whole answer: a body that drips is a timeout, and what came of it is on record", async ({ start }) => {
+    const app = await start.app();
+    const receiver = await start.receiver((response) => {
+      response.writeHead(200, { "Content-Length": 1000 });
+      const drip = setInterval(() => response.write("."), 200);
+      response.on("close", () => clearInterval(drip));
+    });
+    await app.destination([receiver.url]);
+    const id = await app.send();
+    await app.settle();
+    const delivery = await app.delivery(id);
+    const [attempt] = delivery.attempts;
+    expect(delivery.state).toBe("waiting");
+    expect(attempt).toMatchObject({ outcome: "timeout", response: { status: 200, body: expect.stringMatching(/^\.{10,25}$/) } });
+    expect(attempt?.durationMs).toBeGreaterThanOrEqual(4990);
+    expect(attempt?.durationMs).toBeLessThan(5450);
+    expect(attempt?.phases).toMatchObject({ sent: expect.any(Number), firstByte: expect.any(Number) });
+    expect(attempt?.phases).not.toHaveProperty("done");
+  });
+
+  test("are the same on a connection that was never accepted", async ({ start }) => {
+    const app = await start.app();
+    const silent = await start.rawReceiver({ onConnection: (socket) => socket.pause() });
+    await app.destination([`http://127.0.0.1:${silent.port}/`, `https://127.0.0.1:${silent.port}/`]);
+    const id = await app.send();
+    await app.settle();
+    expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual(["1: timeout", "1: timeout"]);
+  });
+
+  test("of a webhook that hangs delay neither its siblings nor anybody else", async ({ start }) => {
+    const app = await start.app();
+    const hanging = await start.receiver(never);
+    const sibling = await start.receiver(200);
+    const other = await start.receiver(200);
+    await app.destination([hanging.url, sibling.url]);
+    await app.destination([other.url]);
+    const started = performance.now();
+    await app.sendMany(200);
+    await Promise.all([sibling.whenReceived(200), other.whenReceived(200)]);
+    await until(async () => (await app.call("stats.get", {})).deliveries.byState.delivered === 400);
+    expect(performance.now() - started).toBeLessThan(4000);
+    expect(hanging.requests).toHaveLength(64);
+    const { total } = await app.call("messages.list", { state: "delivered" });
+    expect(total).toBe(200);
+
+    await hanging.whenReceived(128);
+    const first = JSON.parse(hanging.requests[0]?.body ?? "") as { userId: string };
+    const next = JSON.parse(hanging.requests[64]?.body ?? "") as { userId: string };
+    const deliveryTo = async ({ userId }: { userId: string }) => {
+      const [message] = (await app.call("messages.list", { userId })).items;
+      return app.delivery(message?.id ?? "");
+    };
+    const delivery = await until(async () => {
+      const seen = await deliveryTo(first);
+      return seen.attempts.length === 2 && seen;
+    });
+    expect(delivery.state).toBe("delivered");
+    expect(outcomesByWebhook(delivery, [hanging.url, sibling.url])).toEqual([["1: timeout"], ["1: success"]]);
+    const timedOut = delivery.attempts.find(({ outcome }) => outcome === "timeout");
+    expect(timedOut?.durationMs).toBeGreaterThanOrEqual(4990);
+    expect(timedOut?.durationMs).toBeLessThan(6000);
+    // The next of the lane has its five seconds from when it got its connection.
+    expect((hanging.requests[64]?.at ?? 0) - (hanging.requests[0]?.at ?? 0)).toBeGreaterThanOrEqual(4900);
+    expect((await deliveryTo(next)).attempts).toHaveLength(1);
+  });
+});
+
+describe.concurrent("a stop", () => {
+  test("waits for an attempt under way that ends soon, and no longer", async ({ start }) => {
+    const data = await start.directory();
+    const app = await start.app({ data });
+    const receiver = await start.receiver(after(300));
+    await app.destination([receiver.url]);
+    const id = await app.send();
+    await receiver.whenReceived(1);
+    const started = performance.now();
+    await app.stop();
+    expect(performance.now() - started).toBeLessThan(2000);
+
+    const again = await start.app({ data });
+    await again.settle();
+    expect(await again.delivery(id)).toMatchObject({ state: "delivered", attempts: [{ outcome: "success" }] });
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  test("gives up an attempt that goes on, which is made again after the start", async ({ start }) => {
+    const data = await start.directory();
+    const app = await start.app({ data });
+    const receiver = await start.receiver(never);
+    await app.destination([receiver.url]);
+    const id = await app.send();
+    await receiver.whenReceived(1);
+    await app.stop();
+
+    receiver.answer = 200;
+    const again = await start.app({ data });
+    await again.settle();
+    const delivery = await again.delivery(id);
+    expect(delivery.attempts.map(outcomeOf)).toEqual(["1: success"]);
+    expect(delivery.transitions).toMatchObject([{ state: "queued", reason: "restarted" }]);
+    expect(receiver.requests).toHaveLength(2);
+    expect(receiver.requests[1]?.body).toBe(receiver.requests[0]?.body);
+  });
+});

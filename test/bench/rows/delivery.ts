@@ -1,0 +1,128 @@
+/** Deliveries per second to one webhook over 64 connections: of a full queue, and with ingest going on in front of it. */
+
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import { startProgram, startScript, type Child, type Program } from "../children.ts";
+import { addDestination, addSource, fill } from "../fill.ts";
+import type { DeliveryFloor } from "../floors/delivery-floor.ts";
+import { makeMessage, seeded } from "../messages.ts";
+import { takePairs, type BenchOptions, type Row } from "../measure.ts";
+import type { Arrivals } from "../receiver.ts";
+import type { Load, Sent } from "../sender.ts";
+import { withDirectory } from "../temporary.ts";
+
+const secret = "a shared secret of the bench";
+const writeKey = "bench";
+const connections = 64;
+
+type Receiver = { child: Child; url: string };
+
+async function withReceiver<T>(use: (receiver: Receiver) => Promise<T>): Promise<T> {
+  const child = startScript("receiver.ts");
+  try {
+    const { url } = await child.answer<{ url: string }>();
+    return await use({ child, url });
+  } finally {
+    await child.stop();
+  }
+}
+
+async function floor({ child, url }: Receiver, deliveries: number): Promise<number> {
+  const loop = startScript("floors/delivery-floor.ts", { url, deliveries, connections, secret } satisfies DeliveryFloor);
+  try {
+    await loop.answer();
+    child.send({ expect: deliveries });
+    const arrived = child.answer<Arrivals>();
+    loop.send({});
+    const { firstAt, lastAt } = await arrived;
+    return (deliveries * 1000) / (lastAt - firstAt);
+  } finally {
+    await loop.stop();
+  }
+}
+
+/** All that arrived is on record as delivered. */
+async function checkRecorded(program: Program, deliveries: number): Promise<void> {
+  const { settled } = await program.call<{ settled: boolean }>("POST", "/api/settle", { timeoutMs: 10_000 });
+  const stats = await program.call<{ deliveries: { byState: { delivered: number } } }>("GET", "/api/stats");
+  if (!settled || stats.deliveries.byState.delivered !== deliveries) throw new Error(`${deliveries} deliveries: ${JSON.stringify(stats)}`);
+}
+
+function fillQueue(data: string, url: string, deliveries: number): void {
+  const store = openStore(data);
+  const source = addSource(store, "Bench", writeKey);
+  const destinations = [addDestination(store, { name: "Bench", source, url, sharedSecret: secret })];
+  const random = seeded(1);
+  for (let done = 0; done < deliveries; done += 500) {
+    fill(store, [{ source, destinations, receivedAt: Date.now(), messages: Array.from({ length: 500 }, () => makeMessage(random)) }]);
+  }
+  store.close();
+}
+
+function queued({ child, url }: Receiver, deliveries: number): Promise<number> {
+  return withDirectory(async (data) => {
+    fillQueue(data, url, deliveries);
+    child.send({ expect: deliveries });
+    const arrived = child.answer<Arrivals>();
+    const program = await startProgram(data);
+    try {
+      const { firstAt, lastAt } = await arrived;
+      await checkRecorded(program, deliveries);
+      return (deliveries * 1000) / (lastAt - firstAt);
+    } finally {
+      await program.stop();
+    }
+  });
+}
+
+/** From the first byte of the first request at the ingest port to the last arrival at the receiver. */
+function ingested({ child, url }: Receiver, deliveries: number): Promise<number> {
+  return withDirectory(async (data) => {
+    const program = await startProgram(data);
+    const load: Load = { url: program.ingestUrl, connections: 8, batch: 500, requests: deliveries / 500, writeKey, seed: 3 };
+    const sender = startScript("sender.ts", load);
+    try {
+      const { id } = await program.call<{ id: string }>("POST", "/api/sources", { name: "Bench", writeKey });
+      await program.call("POST", "/api/destinations", { name: "Bench", sourceIds: [id], webhooks: [{ url }], sharedSecret: secret });
+      await sender.answer();
+      child.send({ expect: deliveries });
+      const arrived = child.answer<Arrivals>();
+      sender.send({});
+      const [{ startedAt }, { lastAt }] = await Promise.all([sender.answer<Sent>(), arrived]);
+      await checkRecorded(program, deliveries);
+      return (deliveries * 1000) / (lastAt - startedAt);
+    } finally {
+      await sender.stop();
+      await program.stop();
+    }
+  });
+}
+
+const countOf = ({ quick }: BenchOptions): number => (quick ? 10_000 : 20_000);
+
+export const deliveryQueued: Row = {
+  name: "delivery",
+  run: (options) =>
+    withReceiver(async (receiver) => {
+      const n = countOf(options);
+      const pairs = await takePairs(
+        options,
+        () => queued(receiver, n),
+        () => floor(receiver, n),
+      );
+      return [{ figure: "delivery of queued messages, 64 connections", unit: "deliveries/s", ...pairs, mustReach: { ratio: 0.5 } }];
+    }),
+};
+
+export const deliveryIngested: Row = {
+  name: "ingest-to-delivered",
+  run: (options) =>
+    withReceiver(async (receiver) => {
+      const n = countOf(options);
+      const pairs = await takePairs(
+        options,
+        () => ingested(receiver, n),
+        () => floor(receiver, n),
+      );
+      return [{ figure: "from ingest (batches of 500) to delivered", unit: "deliveries/s", ...pairs, mustReach: { ratio: 0.35 } }];
+    }),
+};

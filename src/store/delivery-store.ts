@@ -47,12 +47,13 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
     "SELECT documented, full FROM payloads WHERE message_id = ?",
   );
   const finished = db
-    .prepare<[number, number], number>("SELECT DISTINCT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0")
+    .prepare<[number, number], number>("SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0")
     .pluck();
 
   const setDeliveryState = db.prepare(
     "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?) WHERE id = ?",
   );
+  const setFirstAttempt = db.prepare("UPDATE deliveries SET first_attempt_at = ? WHERE id = ?");
   const reopen = db.prepare("UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?");
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
   const insertTransition = db.prepare("INSERT INTO transitions (delivery_id, at, state, reason, next_attempt_at) VALUES (?, ?, ?, ?, ?)");
@@ -124,8 +125,22 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
     }),
 
     record: writing((attempts: AttemptRecord[], transitions: Transition[]): void => {
-      const touched = new Map<number, { attempts: number; lastStatus: number | null; firstAt: number }>();
+      const deliveries = new Map<number, Touched | null>();
+      const messages = new Map<number, { attempts: number; lastStatus: number | null }>();
+      /** Null when retention has taken it, with its message, since the attempt began. */
+      const touch = (id: number): Touched | null => {
+        let delivery = deliveries.get(id);
+        if (delivery === undefined) {
+          const row = one.get(id);
+          delivery = row === undefined ? null : { ...row, firstAt: null };
+          deliveries.set(id, delivery);
+          if (delivery !== null && !messages.has(delivery.message_id)) messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
+        }
+        return delivery;
+      };
       for (const attempt of attempts) {
+        const delivery = touch(attempt.deliveryId);
+        if (delivery === null) continue;
         insertAttempt.run(
           attempt.deliveryId,
           attempt.round,
@@ -145,46 +160,37 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
           attempt.response?.body ?? null,
           attempt.response?.bodyLength ?? null,
         );
-        const seen = touched.get(attempt.deliveryId);
-        touched.set(attempt.deliveryId, {
-          attempts: (seen?.attempts ?? 0) + 1,
-          lastStatus: attempt.response?.status ?? seen?.lastStatus ?? null,
-          firstAt: Math.min(seen?.firstAt ?? Number.MAX_SAFE_INTEGER, attempt.startedAt),
-        });
+        delivery.firstAt = Math.min(delivery.firstAt ?? attempt.startedAt, attempt.startedAt);
+        const message = messages.get(delivery.message_id);
+        if (message === undefined) continue;
+        message.attempts += 1;
+        message.lastStatus = attempt.response?.status ?? message.lastStatus;
       }
-      const moved = new Set<number>();
-      const messages = new Map<number, { attempts: number; lastStatus: number | null }>();
-      const touchMessage = (id: number, deliveryId: number): void => {
-        const seen = messages.get(id) ?? { attempts: 0, lastStatus: null };
-        const of = moved.has(deliveryId) ? undefined : touched.get(deliveryId);
-        messages.set(id, { attempts: seen.attempts + (of?.attempts ?? 0), lastStatus: of?.lastStatus ?? seen.lastStatus });
-        moved.add(deliveryId);
-      };
       for (const { deliveryId, at, state, reason, nextAttemptAt } of transitions) {
-        const before = one.get(deliveryId);
-        if (before === undefined) continue;
+        const delivery = touch(deliveryId);
+        if (delivery === null) continue;
         const code = stateCode(state);
-        if (state === "queued" && before.state > waiting) reopen.run(deliveryId);
-        setDeliveryState.run(code, reason, nextAttemptAt, touched.get(deliveryId)?.firstAt ?? null, deliveryId);
+        if (state === "queued" && delivery.state > waiting) reopen.run(deliveryId);
+        setDeliveryState.run(code, reason, nextAttemptAt, delivery.firstAt, deliveryId);
         if (state !== "delivered") insertTransition.run(deliveryId, at, code, reason, nextAttemptAt);
-        counts.delivery(before.destination_id, before.state, -1);
-        counts.delivery(before.destination_id, code, 1);
-        touchMessage(before.message_id, deliveryId);
+        counts.delivery(delivery.destination_id, delivery.state, -1);
+        counts.delivery(delivery.destination_id, code, 1);
+        delivery.state = code;
+        delivery.firstAt = null;
       }
-      for (const deliveryId of touched.keys()) {
-        if (moved.has(deliveryId)) continue;
-        const row = one.get(deliveryId);
-        if (row !== undefined) touchMessage(row.message_id, deliveryId);
+      for (const delivery of deliveries.values()) {
+        if (delivery !== null && delivery.firstAt !== null && delivery.first_attempt_at === null)
+          setFirstAttempt.run(delivery.firstAt, delivery.id);
       }
-      for (const [id, change] of messages) refreshMessage(id, change.attempts, change.lastStatus);
+      for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
     }),
 
     requeueInterrupted: writing((now: number): number => {
-      const rows = db.prepare<[], DeliveryRow>(`SELECT * FROM deliveries WHERE state = ${sending}`).all();
+      const rows = db.prepare<[], DeliveryRow>(`${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`).all();
       const lastRound = db.prepare<[number], number | null>("SELECT max(round) FROM attempts WHERE delivery_id = ?").pluck();
       const back = db.prepare(`UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`);
       for (const row of rows) {
-        back.run(Math.max(lastRound.get(row.id) ?? 0, row.window_round - 1), row.id);
+        back.run(Math.max((lastRound.get(row.id) as number | null) ?? 0, row.window_round - 1), row.id);
         insertTransition.run(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
@@ -195,7 +201,9 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
 
     spreadOverdue: writing((now: number, gapMs: number, atMostMs: number): number => {
       const rows = db
-        .prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE state = 2 AND next_attempt_at < ? ORDER BY next_attempt_at, id")
+        .prepare<[number], DeliveryRow>(
+          `${inState} WHERE c.state = 2 AND c.n > 0 AND d.state = 2 AND d.next_attempt_at < ? ORDER BY d.next_attempt_at, d.id`,
+        )
         .all(now);
       const gap = rows.length > 1 ? Math.min(gapMs, atMostMs / (rows.length - 1)) : 0;
       const move = db.prepare("UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?");
@@ -210,6 +218,12 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
     ...readers(db, one, countDue, countQueued),
   };
 }
+
+/** A delivery within one recording; `firstAt` is the start of its first attempt that no change of state has taken note of yet. */
+type Touched = DeliveryRow & { firstAt: number | null };
+
+/** Of every destination that has some in this state, so that the indexes lead to them. */
+const inState = "SELECT d.* FROM delivery_counts AS c CROSS JOIN deliveries AS d ON d.destination_id = c.destination_id";
 
 export type DeliveryRow = {
   id: number;

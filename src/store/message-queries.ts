@@ -61,23 +61,23 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
     )
     .pluck();
 
+  const requestBefore = db.prepare<[number], number>("SELECT request_id FROM messages WHERE id < ? ORDER BY id DESC LIMIT 1").pluck();
+  const requestsUpTo = db.prepare<[number], { id: number; first_message: number; messages: number; size: number }>(
+    `SELECT id, first_message, messages, length(body) AS size FROM requests WHERE id <= ? ORDER BY id DESC LIMIT ${slice}`,
+  );
+  const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
+  const span = db.prepare<[number, number], MessageRow>("SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC");
+
   async function* matchingText(needle: string, before: number): AsyncGenerator<number> {
-    const requests = db.prepare<[number], { id: number; first_message: number; messages: number; size: number }>(
-      `SELECT id, first_message, messages, length(body) AS size FROM requests WHERE first_message < ? ORDER BY id DESC LIMIT ${slice}`,
-    );
-    const body = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
-    const rows = db.prepare<[number, number], MessageRow>("SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC");
     const wanted = needle.toLowerCase();
-    for (let from = before, bytes = 0; ;) {
-      const found = requests.all(from);
+    for (let from = requestBefore.get(before), bytes = 0; from !== undefined;) {
+      const found = requestsUpTo.all(from);
       for (const request of found) {
-        from = request.first_message;
-        const text = body.get(request.id);
-        if (text === undefined) continue;
-        if (includesText(text, wanted)) {
-          for (const row of rows.all(request.first_message, Math.min(before, request.first_message + request.messages))) {
-            const bytesOfRow = text.subarray(row.offset, row.offset + row.size);
-            if (row.message_id.toLowerCase().includes(wanted) || includesText(bytesOfRow, wanted)) yield row.id;
+        from = request.id - 1;
+        const text = bodyOf.get(request.id);
+        if (text !== undefined && includesText(text, wanted)) {
+          for (const row of span.all(request.first_message, Math.min(before, request.first_message + request.messages))) {
+            if (carriesText(row, text, wanted)) yield row.id;
           }
         }
         bytes += request.size;
@@ -93,16 +93,22 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
 
   /** The walk of one filter, and how many rows it would find where that is known without walking. */
   function walk(filter: MessageFilter, before: number): { candidates: Candidates; total: number | null } {
-    const onlyKind =
-      filter.search === undefined && filter.userId === undefined && filter.event === undefined && filter.reason === undefined;
     if (filter.userId !== undefined) return { candidates: postings.candidates("users", filter.userId, before), total: null };
     if (filter.event !== undefined) return { candidates: postings.candidates("events", filter.event, before), total: null };
     if (filter.search !== undefined) return { candidates: matchingText(filter.search, before), total: null };
     const all = kinds.all();
     const matching = all.filter((kind) => matchesKind(kind, filter));
     const total = matching.reduce((sum, kind) => sum + kind.n, 0);
-    const candidates = matching.length === all.length ? everything(before) : merged(matching, before);
-    return { candidates, total: onlyKind ? total : null };
+    const candidates = matching.length === all.length ? everything(before) : merged(filter, before);
+    return { candidates, total: filter.reason === undefined ? total : null };
+  }
+
+  /** The free text too, where another walk than its own has found the row. */
+  function matches(row: MessageRow, filter: MessageFilter): boolean {
+    if (!matchesRow(row, filter)) return false;
+    if (filter.search === undefined || (filter.userId === undefined && filter.event === undefined)) return true;
+    const body = bodyOf.get(row.request_id);
+    return body !== undefined && carriesText(row, body, filter.search.toLowerCase());
   }
 
   function* everything(before: number): Generator<number> {
@@ -114,9 +120,10 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
     }
   }
 
-  /** One walk per combination, each ordered by the index, merged a stretch at a time. */
-  function* merged(matching: Kind[], before: number): Generator<number> {
+  /** One walk per combination, each ordered by the index, merged a stretch at a time: between two of them messages change their state. */
+  function* merged(filter: MessageFilter, before: number): Generator<number> {
     for (let from = before, step = 64; ; step = slice) {
+      const matching = kinds.all().filter((kind) => matchesKind(kind, filter));
       const stretch = matching.flatMap(({ source_id, type, state }) => newestOfKind.all(source_id, type, state, from, step));
       stretch.sort((a, b) => b - a);
       const ids = stretch.slice(0, step);
@@ -134,7 +141,7 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
       let looked = 0;
       for await (const id of candidates) {
         const row = byId.get(id);
-        if (row !== undefined && matchesRow(row, filter)) {
+        if (row !== undefined && matches(row, filter)) {
           if (items.length === limit) {
             more = true;
             break;
@@ -180,7 +187,7 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
       if (trusted) counted += 1;
       else {
         const row = byId.get(id);
-        if (row !== undefined && matchesRow(row, filter)) counted += 1;
+        if (row !== undefined && matches(row, filter)) counted += 1;
       }
       if (counted > totalCap) break;
       looked += 1;
@@ -198,7 +205,14 @@ function matchesKind(kind: { source_id: number; type: number; state: number }, f
   );
 }
 
-/** All but the free text, which only its own walk looks at. */
+function carriesText(row: MessageRow, body: Buffer, lowerCaseNeedle: string): boolean {
+  return (
+    row.message_id.toLowerCase().includes(lowerCaseNeedle) ||
+    includesText(body.subarray(row.offset, row.offset + row.size), lowerCaseNeedle)
+  );
+}
+
+/** All but the free text. */
 function matchesRow(row: MessageRow, filter: MessageFilter): boolean {
   return (
     matchesKind(row, filter) &&

@@ -51,7 +51,8 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     next.request = max("requests") + 1;
     next.message = max("messages") + 1;
     next.delivery = max("deliveries") + 1;
-    newestReceivedAt = (db.prepare("SELECT received_at FROM messages ORDER BY id DESC LIMIT 1").pluck().get() as number | undefined) ?? 0;
+    newestReceivedAt =
+      (db.prepare("SELECT received_at FROM messages WHERE id = (SELECT max(id) FROM messages)").pluck().get() as number | undefined) ?? 0;
     recent.clear();
     const from = firstSince(newestReceivedAt - duplicateWindowMs);
     postings.forEach("message_ids", from, (hash, id) => {
@@ -64,7 +65,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     if (!recent.has(hash)) return null;
     for (const id of recent.find(hash)) {
       const row = candidate.get(id);
-      if (row === undefined || row.message_id !== message.messageId || row.source_id !== request.sourceId) continue;
+      if (row === undefined || row.message_id !== message.messageId.toWellFormed() || row.source_id !== request.sourceId) continue;
       if (row.state === rejected || row.state === duplicate) continue;
       if (request.receivedAt - row.received_at <= duplicateWindowMs) return id as MessageRowId;
     }
@@ -140,17 +141,21 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
 
   return {
     commit(requests) {
+      const before = { ...next };
       try {
         return commit(requests);
       } catch (error) {
         counts.discard();
-        postings.reload();
-        load();
+        postings.invalidate();
+        for (const [place, { messageId }] of requests.flatMap(({ messages }) => messages).entries()) {
+          recent.remove(hash40(messageId), before.message + place);
+        }
+        Object.assign(next, before);
         throw error;
       }
     },
     forgetRecent() {
-      postings.reload();
+      postings.invalidate();
       load();
     },
     ...unknownKeys(db),

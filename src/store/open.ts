@@ -3,7 +3,7 @@
  * what is older. Whatever goes wrong is an `OpenError` with a sentence; the file is then as it was.
  */
 
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
@@ -32,6 +32,7 @@ export function openDatabase(data: string): OpenedDatabase {
   }
   const lock = takeLock(data);
   try {
+    inspect(file);
     const db = new Database(file, { timeout: 1000 });
     try {
       prepare(db, file);
@@ -48,8 +49,13 @@ export function openDatabase(data: string): OpenedDatabase {
     };
   } catch (error) {
     lock.close();
-    throw error instanceof OpenError ? error : new OpenError(explain(error, file));
+    throw openErrorOf(error, data);
   }
+}
+
+/** What went wrong with the data, as the sentence that the user is told. */
+export function openErrorOf(error: unknown, data: string): OpenError {
+  return error instanceof OpenError ? error : new OpenError(explain(error, join(data, dataFileName)));
 }
 
 /** A lock that the operating system lets go of when the process dies, on a file of its own so that others may read the data. */
@@ -76,18 +82,42 @@ function takeLock(data: string): Db {
   }
 }
 
-function prepare(db: Db, file: string): void {
+/**
+ * Looks at the file through a connection that cannot write, because opening one for writing and closing it again
+ * may change what a crash left behind. What cannot be read this way is left to the connection that can write.
+ */
+function inspect(file: string): void {
+  if (!existsSync(file)) return;
+  try {
+    const db = new Database(file, { readonly: true });
+    try {
+      refuseForeign(db, file);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (error instanceof OpenError) throw error;
+  }
+}
+
+/** Throws when the file is not ours to write to. Answers the version of its format, 0 for an empty one. */
+function refuseForeign(db: Db, file: string): number {
   const version = db.pragma("user_version", { simple: true }) as number;
   const id = db.pragma("application_id", { simple: true }) as number;
+  const isEmpty = version === 0 && id === 0 && db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() === 0;
+  if (!isEmpty && id !== applicationId) {
+    throw new OpenError(`${file} is an SQLite file of another program. It has not been touched. Choose another --data directory.`);
+  }
   if (version > migrations.length) {
     throw new OpenError(
       `${file} was written by a newer Hookyard (its format is ${version}, this program knows ${migrations.length}). It has not been touched. Update Hookyard, or choose another --data directory.`,
     );
   }
-  const isEmpty = version === 0 && db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() === 0;
-  if (!isEmpty && id !== applicationId) {
-    throw new OpenError(`${file} is an SQLite file of another program. It has not been touched. Choose another --data directory.`);
-  }
+  return version;
+}
+
+function prepare(db: Db, file: string): void {
+  const version = refuseForeign(db, file);
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = NORMAL");
   db.pragma("foreign_keys = ON");
@@ -98,7 +128,7 @@ function prepare(db: Db, file: string): void {
   db.transaction(() => {
     for (const [index, sql] of migrations.entries()) if (index >= version) db.exec(sql);
     if (version < migrations.length) db.pragma(`user_version = ${migrations.length}`);
-    if (isEmpty) db.pragma(`application_id = ${applicationId}`);
+    db.pragma(`application_id = ${applicationId}`);
   })();
 }
 

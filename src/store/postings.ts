@@ -27,7 +27,10 @@ export class Postings {
   #db: Db;
   #filling = emptyBlock();
   #block = -1;
+  #stale = true;
   #insert;
+  #one;
+  #delete;
   #select: Record<PostingField, { all(before: number): { block: number; list: Buffer }[] }>;
 
   constructor(db: Db) {
@@ -38,11 +41,13 @@ export class Postings {
         `SELECT block, ${field} AS list FROM postings WHERE block < ? ORDER BY block DESC LIMIT 16`,
       );
     this.#select = { users: slice("users"), events: slice("events"), message_ids: slice("message_ids") };
-    this.reload();
+    this.#one = db.prepare<[number], Record<PostingField, Buffer>>("SELECT users, events, message_ids FROM postings WHERE block = ?");
+    this.#delete = db.prepare<[number]>("DELETE FROM postings WHERE block = ?");
   }
 
   /** Inside the transaction that inserts the message; ids come in order. */
   add(entry: PostingEntry): void {
+    this.#catchUp();
     const block = blockOf(entry.id);
     if (block !== this.#block) {
       if (this.#block >= 0) this.#write();
@@ -52,30 +57,59 @@ export class Postings {
     this.#note(entry);
   }
 
-  /** Anew from the rows: at the start, and after a transaction that did not come to its end. */
-  reload(): void {
+  /** Inside the transaction that removes the messages. */
+  remove(ids: ReadonlySet<number>): void {
+    this.#catchUp();
+    for (const block of new Set([...ids].map(blockOf))) {
+      const stays = (packed: number): boolean => !ids.has(block * blockSize + (packed % blockSize));
+      if (block === this.#block) {
+        for (const field of postingFields) this.#filling[field] = this.#filling[field].filter(stays);
+        if (this.#filling.message_ids.length === 0) this.#delete.run(block);
+        continue;
+      }
+      const row = this.#one.get(block);
+      if (row === undefined) continue;
+      const left = (field: PostingField): Buffer => Buffer.from(asDoubles(row[field]).filter(stays).buffer);
+      const messageIds = left("message_ids");
+      if (messageIds.length === 0) this.#delete.run(block);
+      else this.#insert.run(block, left("users"), left("events"), messageIds);
+    }
+  }
+
+  /** The rows are no longer those that were told: after a transaction that did not come to its end, and when all are gone. */
+  invalidate(): void {
+    this.#stale = true;
+  }
+
+  #catchUp(): void {
+    if (!this.#stale) return;
     const newest = this.#db.prepare<[], { id: number | null }>("SELECT max(id) AS id FROM messages").get()?.id ?? null;
     this.#filling = emptyBlock();
     this.#block = newest === null ? -1 : blockOf(newest);
-    if (newest === null) return;
-    const rows = this.#db
-      .prepare<[number], PostingEntry>(
-        "SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event FROM messages WHERE id >= ? ORDER BY id",
-      )
-      .all(this.#block * blockSize);
-    for (const row of rows) this.#note(row);
+    if (newest !== null) {
+      const rows = this.#db
+        .prepare<[number], PostingEntry>(
+          "SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event FROM messages WHERE id >= ? ORDER BY id",
+        )
+        .all(this.#block * blockSize);
+      for (const row of rows) this.#note(row);
+    }
+    this.#stale = false;
   }
 
   /** Ids that may carry the value, newest first, below `before`. */
   *candidates(field: PostingField, value: string, before = Number.MAX_SAFE_INTEGER): Generator<number> {
+    this.#catchUp();
+    // Whoever walks may let messages come in between, and another block be the one that is filling.
+    const newestBlock = this.#block;
     const low = hash40(value) * blockSize;
     const high = low + blockSize;
     const filling = this.#filling[field].filter((packed) => packed >= low && packed < high).sort((a, b) => b - a);
     for (const packed of filling) {
-      const id = this.#block * blockSize + (packed - low);
+      const id = newestBlock * blockSize + (packed - low);
       if (id < before) yield id;
     }
-    for (let from = Math.min(this.#block, blockOf(before) + 1); ;) {
+    for (let from = Math.min(newestBlock, blockOf(before) + 1); ;) {
       const blocks = this.#select[field].all(from);
       for (const { block, list } of blocks) {
         const packed = asDoubles(list);
@@ -93,6 +127,7 @@ export class Postings {
 
   /** Every (hash, id) of one field from a message on, oldest block first: for what is kept in memory. */
   forEach(field: PostingField, fromId: number, visit: (hash: number, id: number) => void): void {
+    this.#catchUp();
     const rows = this.#db
       .prepare<[number], { block: number; list: Buffer }>(`SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`)
       .iterate(blockOf(fromId));

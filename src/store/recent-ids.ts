@@ -23,6 +23,24 @@ export class RecentIds {
     this.#place(hash, id);
   }
 
+  /** Takes back what was added. */
+  remove(hash: number, id: number): void {
+    const mask = this.#keys.length - 1;
+    let gap = spread(hash) & mask;
+    while (this.#keys[gap] !== emptyKey && (this.#keys[gap] !== hash || this.#ids[gap] !== id)) gap = (gap + 1) & mask;
+    if (this.#keys[gap] === emptyKey) return;
+    // What was placed behind it, because its own place was taken, moves up: a search ends at the first gap.
+    for (let at = (gap + 1) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
+      const key = this.#keys[at] ?? emptyKey;
+      if (((at - spread(key)) & mask) < ((at - gap) & mask)) continue;
+      this.#keys[gap] = key;
+      this.#ids[gap] = this.#ids[at] ?? 0;
+      gap = at;
+    }
+    this.#keys[gap] = emptyKey;
+    this.#size -= 1;
+  }
+
   /** Rows whose message id has this hash. */
   *find(hash: number): Generator<number> {
     const mask = this.#keys.length - 1;

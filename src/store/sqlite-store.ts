@@ -7,13 +7,23 @@ import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
 import { createMessageQueries } from "./message-queries.ts";
-import { openDatabase } from "./open.ts";
+import { openDatabase, openErrorOf } from "./open.ts";
+import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
 
 /** `data` is a directory, or `:memory:`. Throws an `OpenError` with a sentence. */
 export function openStore(data: string): Store {
-  const { db, close } = openDatabase(data);
+  const opened = openDatabase(data);
+  try {
+    return createStore(opened);
+  } catch (error) {
+    opened.close();
+    throw openErrorOf(error, data);
+  }
+}
+
+export function createStore({ db, close }: OpenedDatabase): Store {
   const counts = new Counts(db);
   const postings = new Postings(db);
   const configuration = createConfigurationStore(db);
@@ -25,7 +35,7 @@ export function openStore(data: string): Store {
     ...createDeliveryStore(db, counts),
     ...createMessageQueries(db, postings),
     ...createDeliveryQueries(db),
-    ...createUpkeepStore(db, counts, forgetRecent),
+    ...createUpkeepStore({ db, counts, postings, forgetRecent }),
     close,
   };
 }

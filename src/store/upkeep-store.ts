@@ -5,9 +5,12 @@ import type { UpkeepStore } from "../engine/ports.ts";
 import { deliveryStateAt } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { Db } from "./open.ts";
-import { blockSize } from "./postings.ts";
+import type { Postings } from "./postings.ts";
 
 type Old = { id: number; request_id: number; source_id: number; type: number; state: number };
+
+/** How many messages that have to stay are passed over at once: some ten milliseconds' work. */
+const maxPassedOver = 5000;
 
 const recordTables = [
   "requests",
@@ -24,7 +27,9 @@ const recordTables = [
 ];
 const configurationTables = ["sources", "webhooks", "destinations", "endpoints", "retry_profiles"];
 
-export function createUpkeepStore(db: Db, counts: Counts, forgetRecent: () => void): UpkeepStore {
+export type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
+
+export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
   const total = db.prepare<[], number | null>("SELECT sum(n) FROM message_counts").pluck();
   const oldest = db.prepare<[number, number], Old>(
     "SELECT id, request_id, source_id, type, state FROM messages WHERE id > ? AND pinned = 0 ORDER BY id LIMIT ?",
@@ -43,49 +48,52 @@ export function createUpkeepStore(db: Db, counts: Counts, forgetRecent: () => vo
     `DELETE FROM requests WHERE id = ? AND NOT EXISTS
        (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
   );
-  const removeEmptyBlock = db.prepare(
-    `DELETE FROM postings WHERE block = ?1 AND NOT EXISTS
-       (SELECT 1 FROM messages WHERE id >= ?1 * ${blockSize} AND id < (?1 + 1) * ${blockSize})`,
-  );
 
   /** Where the last pass stopped: messages before it are pinned or still moving. */
   let passed = 0;
 
   const remove = db.transaction((excess: number, olderThanWall: number | null, limit: number): number => {
     const requests = new Set<number>();
-    const blocks = new Set<number>();
-    let removed = 0;
-    const messages = oldest.all(passed, limit);
-    for (const message of messages) {
-      const tooMany = removed < excess;
-      const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) ?? 0) < olderThanWall;
-      if (!tooMany && !tooOld) return finish(removed, requests, blocks, false);
-      passed = message.id;
-      const deliveries = deliveriesOf.all(message.id);
-      if (deliveries.some(({ state }) => !isSettled(deliveryStateAt(state)))) continue;
-      for (const delivery of deliveries) {
-        removeAttempts.run(delivery.id);
-        removeTransitions.run(delivery.id);
-        counts.delivery(delivery.destination_id, delivery.state, -1);
+    const removed = new Set<number>();
+    let more = true;
+    for (let passedOver = 0; more && removed.size === 0 && passedOver < maxPassedOver; passedOver += limit) {
+      const messages = oldest.all(passed, limit);
+      more = messages.length === limit;
+      for (const message of messages) {
+        const tooMany = removed.size < excess;
+        const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) ?? 0) < olderThanWall;
+        if (!tooMany && !tooOld) {
+          more = false;
+          break;
+        }
+        passed = message.id;
+        if (!removeWithAll(message)) continue;
+        removed.add(message.id);
+        requests.add(message.request_id);
       }
-      removeDeliveries.run(message.id);
-      removeDecisions.run(message.id);
-      removePayloads.run(message.id);
-      removeMessage.run(message.id);
-      counts.message(message.source_id, message.type, message.state, -1);
-      requests.add(message.request_id);
-      blocks.add(Math.floor(message.id / blockSize));
-      removed += 1;
     }
-    return finish(removed, requests, blocks, messages.length === limit);
-  });
-
-  function finish(removed: number, requests: Set<number>, blocks: Set<number>, more: boolean): number {
+    postings.remove(removed);
     for (const id of requests) removeEmptyRequest.run(id);
-    for (const block of blocks) removeEmptyBlock.run(block);
     counts.flush();
     if (!more) passed = 0;
-    return removed;
+    return removed.size;
+  });
+
+  /** Answers whether it went: a message that still moves stays. */
+  function removeWithAll({ id, source_id, type, state }: Old): boolean {
+    const deliveries = deliveriesOf.all(id);
+    if (deliveries.some((delivery) => !isSettled(deliveryStateAt(delivery.state)))) return false;
+    for (const delivery of deliveries) {
+      removeAttempts.run(delivery.id);
+      removeTransitions.run(delivery.id);
+      counts.delivery(delivery.destination_id, delivery.state, -1);
+    }
+    removeDeliveries.run(id);
+    removeDecisions.run(id);
+    removePayloads.run(id);
+    removeMessage.run(id);
+    counts.message(source_id, type, state, -1);
+    return true;
   }
 
   function clear(tables: string[]): void {
@@ -105,6 +113,8 @@ export function createUpkeepStore(db: Db, counts: Counts, forgetRecent: () => vo
         return remove(excess, olderThanWall, limit);
       } catch (error) {
         counts.discard();
+        postings.invalidate();
+        passed = 0;
         throw error;
       }
     },

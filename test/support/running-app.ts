@@ -20,6 +20,8 @@ export type AppOptions = {
   data?: string;
   /** Set before anything starts; real when left out. */
   clock?: ClockMode;
+  /** That of the app before a restart, so that its test endpoints are found again. */
+  endpointsPort?: number;
 };
 
 export type Message = Record<string, unknown>;
@@ -59,11 +61,11 @@ export async function starting({}: object, { onCleanup }: { onCleanup: (run: () 
   };
 }
 
-async function startApp({ data = ":memory:", clock }: AppOptions = {}) {
+async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOptions = {}) {
   const unexpected: unknown[] = [];
   const app: App = createApp({
     data,
-    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    ports: { ingest: 0, endpoints: endpointsPort, endpointsTls: 0 },
     version: "0.0.0",
     report: (error) => unexpected.push(error),
   });

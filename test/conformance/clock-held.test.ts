@@ -1,0 +1,202 @@
+/** Attempts that a test endpoint holds: their five seconds run on the clock. */
+
+import { describe, expect, test as base } from "vitest";
+import type { InputOf } from "../../src/contract/contract.ts";
+import { outcomeOf, starting, until } from "../support/running-app.ts";
+import type { RunningApp } from "../support/running-app.ts";
+
+const test = base.extend("start", starting);
+
+type Steps = InputOf<"endpoints.create">["steps"];
+
+/** One message to a test endpoint with these steps, on a paused clock; answers when nothing but the clock can move it on. */
+async function sendTo(app: RunningApp, steps: Steps, tls = false): Promise<string> {
+  const endpoint = await app.call("endpoints.create", { name: "Held", steps });
+  await app.destination([tls ? endpoint.tlsUrl.replace("self-signed.", "valid.") : endpoint.url]);
+  const id = await app.send();
+  await app.settle();
+  return id;
+}
+
+describe("a held attempt", () => {
+  test("stays sending on a paused clock, and settling does not wait for it", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const { now } = await app.call("clock.get", {});
+    const began = performance.now();
+    const id = await sendTo(app, [{ do: "hang" }]);
+    expect(await app.settle()).toEqual({ settled: true, queued: 0, sending: 1 });
+    expect(performance.now() - began).toBeLessThan(3000);
+    const delivery = await app.delivery(id);
+    expect(delivery).toMatchObject({ state: "sending", attempts: [] });
+    expect((await app.message(id)).state).toBe("sending");
+    expect(await app.call("clock.get", {})).toMatchObject({ now, nextDueAt: new Date(Date.parse(now) + 5000).toISOString() });
+    expect(await app.refused("deliveries.retry", { id: delivery.id })).toEqual({ status: 409, code: "being_sent" });
+    expect(await app.refused("deliveries.cancel", { id: delivery.id })).toEqual({ status: 409, code: "being_sent" });
+  });
+
+  test.for([{ tls: false }, { tls: true }])("of 4.5 s is a success of 4,500 ms, simulated (TLS $tls)", async ({ tls }, { start }) => {
+    const app = await start.app({ clock: "paused" });
+    const { now } = await app.call("clock.get", {});
+    const began = performance.now();
+    const id = await sendTo(app, [{ do: "answer", delayMs: 4500, body: "late" }], tls);
+    const after = await app.advance({ to: "next-due" });
+    expect(performance.now() - began).toBeLessThan(3000);
+    expect(Date.parse(after.now) - Date.parse(now)).toBe(4500);
+    const delivery = await app.delivery(id);
+    expect(delivery.state).toBe("delivered");
+    expect(delivery.attempts).toMatchObject([
+      {
+        outcome: "success",
+        startedAt: now,
+        durationMs: 4500,
+        simulated: true,
+        phases: { firstByte: 4500, done: 4500 },
+        response: { body: "late" },
+      },
+    ]);
+    expect(await app.settle()).toMatchObject({ settled: true, sending: 0 });
+  });
+
+  test.for([
+    ["that hangs", [{ do: "hang" }]],
+    ["that hangs for longer", [{ do: "hang", forMs: 8000 }]],
+    ["whose answer takes 5.5 s", [{ do: "answer", delayMs: 5500 }]],
+    ["whose body drips", [{ do: "drip", body: "dripping", forMs: 8000 }]],
+  ] as const)("%s is a timeout at exactly 5,000 ms", async ([, steps], { start }) => {
+    const app = await start.app({ clock: "paused" });
+    const { now } = await app.call("clock.get", {});
+    const began = performance.now();
+    const id = await sendTo(app, [...steps, { do: "answer" }] as Steps);
+    await app.advance({ byMs: 4999 });
+    expect((await app.delivery(id)).state).toBe("sending");
+    await app.advance({ byMs: 1 });
+    const delivery = await app.delivery(id);
+    expect(delivery).toMatchObject({
+      state: "waiting",
+      attempts: [{ outcome: "timeout", startedAt: now, durationMs: 5000, simulated: true, retryable: true, error: { code: "timeout" } }],
+    });
+    // The next time counts from the start of the round.
+    expect(Date.parse(delivery.nextAttemptAt ?? "") - Date.parse(now)).toBeLessThanOrEqual(11_000);
+    await app.advance({ to: "idle" });
+    expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual(["1: timeout", "2: success"]);
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+
+  test("that drips in time is a success", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const id = await sendTo(app, [{ do: "drip", body: "dripping", forMs: 4000 }]);
+    await app.advance({ to: "idle" });
+    expect(await app.delivery(id)).toMatchObject({
+      state: "delivered",
+      attempts: [{ outcome: "success", durationMs: 4000, simulated: true, response: { body: "dripping" } }],
+    });
+  });
+
+  test("that is reset after a wait is a connection error of that time", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const id = await sendTo(app, [{ do: "reset", delayMs: 2000 }, { do: "close", delayMs: 1000 }, { do: "answer" }]);
+    await app.advance({ to: "idle" });
+    const { attempts, state } = await app.delivery(id);
+    expect(state).toBe("delivered");
+    expect(attempts.map((attempt) => [outcomeOf(attempt), attempt.simulated])).toEqual([
+      ["1: connection_error", true],
+      ["2: connection_error", true],
+      ["3: success", false],
+    ]);
+    expect(attempts.slice(0, 2).map(({ durationMs }) => durationMs)).toEqual([2000, 1000]);
+  });
+
+  test("runs the whole program of 503 ×3, hang, reset, 200 in a moment", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const began = performance.now();
+    const id = await sendTo(app, [{ times: 3, do: "answer", status: 503 }, { do: "hang" }, { do: "reset" }, { do: "answer" }]);
+    await app.advance({ to: "idle" });
+    const { attempts, state } = await app.delivery(id);
+    expect(state).toBe("delivered");
+    expect(attempts.map(outcomeOf)).toEqual(["1: 503", "2: 503", "3: 503", "4: timeout", "5: connection_error", "6: success"]);
+    expect(attempts.map(({ simulated }) => simulated)).toEqual([false, false, false, true, false, false]);
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+
+  test("holds up nobody else in an advance: each of many ends at its own time", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const { now } = await app.call("clock.get", {});
+    const delays = [100, 700, 2500, 4900, 5100];
+    const endpoints = await Promise.all(
+      delays.map((delayMs) => app.call("endpoints.create", { name: `After ${delayMs}`, steps: [{ do: "answer", delayMs }] })),
+    );
+    await app.destination(endpoints.map(({ url }) => url));
+    const id = await app.send();
+    await app.settle();
+    await app.advance({ byMs: 100 });
+    expect(await app.delivery(id)).toMatchObject({ state: "delivered", attempts: [{ durationMs: 100 }] });
+    await app.advance({ byMs: 6000 });
+    const { attempts } = await app.delivery(id);
+    expect(attempts.map(({ outcome, durationMs, startedAt }) => [outcome, durationMs, startedAt])).toEqual([
+      ["success", 100, now],
+      ["success", 700, now],
+      ["success", 2500, now],
+      ["success", 4900, now],
+      ["timeout", 5000, now],
+    ]);
+  });
+
+  test("and one outside: the clock stands while the one outside goes on", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const { now } = await app.call("clock.get", {});
+    const outside = await start.receiver((response) => setTimeout(() => response.writeHead(503).end(), 300));
+    const endpoint = await app.call("endpoints.create", { name: "Held", steps: [{ do: "answer", delayMs: 1000 }] });
+    await app.destination([outside.url, endpoint.url]);
+    const id = await app.send();
+    const after = await app.advance({ to: "next-due" });
+    expect(Date.parse(after.now) - Date.parse(now)).toBe(1000);
+    const { attempts, state } = await app.delivery(id);
+    expect(state).toBe("delivered");
+    expect(attempts).toHaveLength(2);
+    expect(attempts.find(({ simulated }) => simulated)).toMatchObject({ outcome: "success", durationMs: 1000 });
+    const real = attempts.find(({ simulated }) => !simulated);
+    expect(real?.durationMs).toBeGreaterThanOrEqual(290);
+    expect(real?.durationMs).toBeLessThan(3000);
+  });
+
+  test("ends by itself when the clock runs, ten times as fast at speed 10", async ({ start }) => {
+    const app = await start.app();
+    await app.call("clock.set", { mode: "faster", speed: 10 });
+    const began = performance.now();
+    const endpoint = await app.call("endpoints.create", { name: "Held", steps: [{ do: "hang" }, { do: "answer" }] });
+    await app.destination([endpoint.url]);
+    const id = await app.send();
+    // A running clock moves it on, so settling waits for it.
+    expect(await app.settle()).toMatchObject({ settled: true, sending: 0 });
+    expect(performance.now() - began).toBeGreaterThanOrEqual(490);
+    const [attempt] = (await app.delivery(id)).attempts;
+    expect(attempt).toMatchObject({ outcome: "timeout", simulated: true });
+    expect(attempt?.durationMs).toBeGreaterThanOrEqual(5000);
+    expect(attempt?.durationMs).toBeLessThan(9000);
+    await until(async () => (await app.delivery(id)).state === "delivered");
+  });
+
+  test("goes on when a paused clock runs again", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const id = await sendTo(app, [{ do: "answer", delayMs: 3000 }]);
+    await app.call("clock.set", { mode: "faster", speed: 600 });
+    expect(await app.settle()).toMatchObject({ settled: true, sending: 0 });
+    expect(await app.delivery(id)).toMatchObject({ state: "delivered", attempts: [{ simulated: true }] });
+  });
+
+  test("is made again after a restart, and nothing of it was recorded", async ({ start }) => {
+    const data = await start.directory();
+    const app = await start.app({ data, clock: "paused" });
+    const id = await sendTo(app, [{ times: 2, do: "hang" }, { do: "answer" }]);
+    const began = performance.now();
+    await app.stop();
+    expect(performance.now() - began).toBeLessThan(2500);
+    const again = await start.app({ data, endpointsPort: Number(new URL(app.endpointsUrl).port) });
+    await again.settle();
+    expect(await again.delivery(id)).toMatchObject({ state: "sending", attempts: [] });
+    await again.advance({ to: "idle" });
+    const { state, attempts } = await again.delivery(id);
+    expect(state).toBe("delivered");
+    expect(attempts.at(-1)).toMatchObject({ outcome: "success" });
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test as base } from "vitest";
+import { outcomeOf, starting } from "../support/running-app.ts";
+import type { Delivery, RunningApp, Start } from "../support/running-app.ts";
+
+const test = base.extend("start", starting);
+
+const nowOf = async (app: RunningApp): Promise<number> => Date.parse((await app.call("clock.get", {})).now);
+
+describe("the clock after a restart", () => {
+  test.for([{ mode: "real" }, { mode: "faster", speed: 60 }, { mode: "faster", speed: 600 }, { mode: "paused" }] as const)(
+    "is in the mode %o again, and not behind where it was",
+    async (mode, { start }) => {
+      const data = await start.directory();
+      const app = await start.app({ data });
+      await app.call("clock.set", mode);
+      await app.advance({ byMs: 86_400_000 });
+      const before = await nowOf(app);
+      await app.stop();
+      const stopped = Date.now();
+      const again = await start.app({ data });
+      const after = await nowOf(again);
+      expect(await again.call("clock.get", {})).toMatchObject(mode);
+      if (mode.mode === "paused") expect(after).toBe(before);
+      else expect(after).toBeGreaterThanOrEqual(before);
+      if (mode.mode === "real") expect(after - before).toBeLessThan(Date.now() - stopped + 5000);
+    },
+  );
+
+  test("runs due retries at the times they had", async ({ start }) => {
+    const data = await start.directory();
+    const receiver = await start.receiver(503);
+    const app = await start.app({ data, clock: "paused" });
+    await app.destination([receiver.url]);
+    const id = await app.send();
+    await app.advance({ byMs: 60_000 });
+    const before = await app.delivery(id);
+    await app.stop();
+
+    const again = await start.app({ data });
+    await again.settle();
+    expect(await again.delivery(id)).toEqual(before);
+    expect((await again.call("clock.get", {})).nextDueAt).toBe(before.nextAttemptAt);
+    receiver.answer = 200;
+    await again.advance({ to: "next-due" });
+    const delivery = await again.delivery(id);
+    expect(delivery.attempts.at(-1)).toMatchObject({ outcome: "success", startedAt: before.nextAttemptAt, round: before.rounds + 1 });
+    expect(delivery.attempts.slice(0, -1)).toEqual(before.attempts);
+    // The window goes on from the first attempt, not from the restart.
+    expect(delivery.firstAttemptAt).toBe(before.firstAttemptAt);
+  });
+});
+
+const seen = ({ attempts, transitions }: Delivery): string => [...attempts.map(outcomeOf), transitions.at(-1)?.reason].join(", ");
+
+/** Thirty waiting deliveries whose times pass while nothing runs: at speed 600 a restart is ten minutes. Answers after the start. */
+async function overdue(start: Start): Promise<{ app: RunningApp; deliveries: () => Promise<Delivery[]> }> {
+  const data = await start.directory();
+  const receiver = await start.receiver(503);
+  const before = await start.app({ data, clock: "paused" });
+  await before.destination([receiver.url]);
+  await before.sendMany(30);
+  await before.settle();
+  expect((await before.call("deliveries.list", { state: "waiting" })).total).toBe(30);
+  await before.call("clock.set", { mode: "faster", speed: 600 });
+  await before.stop();
+
+  receiver.answer = 200;
+  const app = await start.app({ data, clock: "paused" });
+  await app.settle();
+  const { items } = await app.call("messages.list", { limit: 500 });
+  return { app, deliveries: () => Promise.all(items.map(({ id }) => app.delivery(id))) };
+}
+
+describe("deliveries that are overdue after a restart", () => {
+  test("run once each, spread out over whole seconds", async ({ start }) => {
+    const { app, deliveries } = await overdue(start);
+    const now = await nowOf(app);
+    const waiting = (await deliveries()).filter(({ state }) => state === "waiting");
+    expect(waiting.length).toBeGreaterThan(20);
+    for (const delivery of waiting) {
+      expect(delivery.transitions.at(-1)).toMatchObject({ state: "waiting", reason: "overdue", nextAttemptAt: delivery.nextAttemptAt });
+      expect(Date.parse(delivery.nextAttemptAt ?? "") % 1000).toBe(0);
+    }
+    await app.advance({ to: "idle" });
+    const done = await deliveries();
+    expect(new Set(done.map(seen))).toEqual(new Set(["1: 503, 2: success, overdue"]));
+    const starts = done.map(({ attempts }) => Date.parse(attempts[1]?.startedAt ?? ""));
+    const perSecond = Map.groupBy(starts, (at) => at);
+    expect(perSecond.size).toBeGreaterThanOrEqual(7);
+    expect(Math.max(...[...perSecond.values()].map((all) => all.length))).toBeLessThanOrEqual(5);
+    expect(Math.min(...starts)).toBeLessThanOrEqual(now + 1000);
+    expect(Math.max(...starts)).toBeLessThanOrEqual(now + 60_000);
+  });
+
+  test("expire without another attempt when their window has closed meanwhile", async ({ start }) => {
+    const data = await start.directory();
+    const receiver = await start.receiver(503);
+    const before = await start.app({ data, clock: "paused" });
+    // A window shorter than the ten minutes of a restart at speed 600.
+    await before.call("retryProfiles.create", { name: "short", windowMs: 60_000 });
+    await before.destination([receiver.url], { retryProfile: "short" });
+    const id = await before.send();
+    await before.settle();
+    expect(await before.delivery(id)).toMatchObject({ state: "waiting" });
+    await before.call("clock.set", { mode: "faster", speed: 600 });
+    await before.stop();
+
+    const app = await start.app({ data, clock: "paused" });
+    await app.advance({ to: "idle" });
+    expect(await app.delivery(id)).toMatchObject({ state: "expired", nextAttemptAt: null, attempts: [{ round: 1 }] });
+    expect(receiver.requests).toHaveLength(1);
+  });
+});

@@ -73,7 +73,7 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
   const sentAt = readSentAt(item["sentAt"] ?? frame.sentAt, warnings);
   const given = readTime("timestamp", item["timestamp"], warnings);
   let timestamp = given ?? frame.now;
-  if (frame.correctClockSkew && given !== null && sentAt !== null) timestamp = frame.now - (sentAt.time - given);
+  if (frame.correctClockSkew && given !== null && sentAt !== null) timestamp = correctSkew(given, sentAt.time, frame.now, warnings);
   return {
     ok: true,
     message: {
@@ -217,6 +217,15 @@ function readTime(name: "timestamp" | "sentAt", value: Json | undefined, warning
     warnings.push(`\`${name}\` is ${quoted(value)}, which is not a time that can be read: ${consequence}.`);
   }
   return time;
+}
+
+/** Times have years of four digits; a correction may not lead out of them. */
+function correctSkew(given: number, sentAt: number, now: number, warnings: string[]): number {
+  const corrected = now - (sentAt - given);
+  const year = new Date(corrected).getUTCFullYear();
+  if (year >= 0 && year <= 9999) return corrected;
+  warnings.push("The `timestamp` is not corrected by `sentAt`, because the two are thousands of years apart.");
+  return given;
 }
 
 /** All messages of a batch have one `sentAt`: it is read once. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { messageStates, messageTypes } from "../domain/states.ts";
+import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails } from "./deliveries.ts";
 import { byId, bytes, page, pageOf, recordedHeaders, time } from "./shapes.ts";
@@ -24,6 +24,10 @@ export const messageSummary = z
     lastStatus: z.int().nullable().describe("Of the newest answer."),
     pinned: z.boolean(),
     replayOf: z.string().nullable(),
+    nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
+    marks: z
+      .array(z.object({ lane: z.int(), round: z.int(), outcome: z.enum(outcomes) }))
+      .describe("Its attempts in short: a lane per webhook, counted from 0, in the order of the rounds. Filled in lists only."),
   })
   .meta({ id: "MessageSummary" });
 export type MessageSummaryAnswer = z.output<typeof messageSummary>;

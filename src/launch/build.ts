@@ -1,36 +1,50 @@
 /**
- * Builds the headless program into `out/headless` when the sources are not those it was built from. Says so on
- * standard error, and nothing when there is nothing to do.
+ * Builds the headless program into `out/headless` and the inspector into `out/renderer` when the sources are not those
+ * they were built from. Says so on standard error, and nothing when there is nothing to do.
  */
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { rendererConfig } from "./renderer-config.ts";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 export const cliFile = join(root, "out", "headless", "cli.js");
 
 const inputs = ["src", "package.json", "package-lock.json"];
-const output = join(root, "out", "headless");
-const stampFile = join(output, "built-from");
+const stampFile = join(root, "out", "built-from");
 
 export async function buildIfStale(): Promise<void> {
   const fingerprint = fingerprintOf(inputs);
   if (fingerprint === readStamp()) return;
   process.stderr.write("Building Hookyard…\n");
-  // Built beside it and moved in file by file, the entry last: a program that starts meanwhile finds a whole one.
-  const built = join(root, "out", `.headless-${process.pid}`);
+  await Promise.all([
+    buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
+    buildInto({ output: join(root, "out", "renderer"), entry: "index.html", bundle: bundleRenderer }),
+  ]);
+  writeFileSync(stampFile, fingerprint);
+}
+
+type Target = { output: string; entry: string; bundle: (outDir: string) => Promise<void> };
+
+/** Built beside it and moved in file by file, the entry last: a program that starts meanwhile finds a whole one. */
+async function buildInto({ output, entry, bundle }: Target): Promise<void> {
+  const built = `${output}-${process.pid}`;
   try {
     await bundle(built);
-    moveIn(built);
-    writeFileSync(stampFile, fingerprint);
+    moveIn(built, output, entry);
   } finally {
     rmSync(built, { recursive: true, force: true });
   }
 }
 
-async function bundle(outDir: string): Promise<void> {
+async function bundleRenderer(outDir: string): Promise<void> {
+  const { build } = await import("vite");
+  await build({ ...rendererConfig, configFile: false, logLevel: "silent", build: { ...rendererConfig.build, outDir, emptyOutDir: true } });
+}
+
+async function bundleHeadless(outDir: string): Promise<void> {
   const { build } = await import("vite");
   await build({
     root,
@@ -52,10 +66,13 @@ async function bundle(outDir: string): Promise<void> {
   });
 }
 
-function moveIn(built: string): void {
+function moveIn(built: string, output: string, entry: string): void {
   mkdirSync(output, { recursive: true });
-  const files = readdirSync(built).toSorted((a, b) => Number(a === "cli.js") - Number(b === "cli.js"));
-  for (const file of files) renameSync(join(built, file), join(output, file));
+  const files = readdirSync(built).toSorted((a, b) => Number(a === entry) - Number(b === entry));
+  for (const file of files) {
+    if (statSync(join(built, file)).isDirectory()) rmSync(join(output, file), { recursive: true, force: true });
+    renameSync(join(built, file), join(output, file));
+  }
   for (const file of readdirSync(output)) if (!files.includes(file)) rmSync(join(output, file), { recursive: true, force: true });
 }
 

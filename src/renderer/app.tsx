@@ -1,0 +1,28 @@
+/** The inspector: the frame, the view of the place, and what lies over both. */
+
+import { useEffect, type ReactNode } from "react";
+import { Frame } from "./features/frame/frame.tsx";
+import { LaterView } from "./features/later/later-view.tsx";
+import { useOverlay } from "./features/commands/overlay.ts";
+import { pauseOrRun, stepClock } from "./stores/clock.ts";
+import { useCommands } from "./stores/commands.ts";
+import { listenToKeys, useKeys } from "./stores/keys.ts";
+import { followChanges } from "./stores/live-data.ts";
+import { usePlace, type View } from "./stores/place.ts";
+
+const viewsOf: Partial<Record<View, () => ReactNode>> = {};
+
+export function App() {
+  const view = usePlace((place) => place.view);
+  useEffect(followChanges, []);
+  useEffect(listenToKeys, []);
+  useKeys({
+    Space: () => void pauseOrRun(),
+    ".": () => void stepClock(),
+    "?": () => useOverlay.getState().show("shortcuts"),
+    n: () => useOverlay.getState().show("composer"),
+    "mod+k": () => useCommands.getState().open(),
+  });
+  const View = viewsOf[view];
+  return <Frame>{View === undefined ? <LaterView view={view} /> : <View />}</Frame>;
+}

@@ -1,0 +1,157 @@
+/** What is around every view: the clock bar above, the views at the left, a line of facts below. */
+
+import type { ReactNode } from "react";
+import { Toast, copyText } from "../../kit/copy.tsx";
+import { OutcomeGlyph } from "../../kit/glyph.tsx";
+import { Icon, type IconName } from "../../kit/icon.tsx";
+import { count } from "../../kit/words.ts";
+import { useClock } from "../../stores/clock.ts";
+import { useCommands } from "../../stores/commands.ts";
+import { isMac } from "../../stores/keys.ts";
+import { useFeed, useLive } from "../../stores/live-data.ts";
+import { usePlace, type View } from "../../stores/place.ts";
+import { ClockBar } from "./clock-bar.tsx";
+import { useOverlay } from "../commands/overlay.ts";
+
+type Entry = { view: View; icon: IconName; label: string };
+
+const groups: readonly (readonly Entry[])[] = [
+  [
+    { view: "live", icon: "live", label: "Live" },
+    { view: "retries", icon: "retries", label: "Retries" },
+  ],
+  [
+    { view: "sources", icon: "sources", label: "Sources" },
+    { view: "destinations", icon: "destinations", label: "Destinations" },
+    { view: "endpoints", icon: "endpoints", label: "Test endpoints" },
+    { view: "clients", icon: "clients", label: "Clients" },
+  ],
+  [
+    { view: "profiles", icon: "profiles", label: "Profiles" },
+    { view: "audiences", icon: "audiences", label: "Audiences" },
+    { view: "deletions", icon: "deletions", label: "Deletions" },
+  ],
+  [{ view: "scenarios", icon: "scenarios", label: "Scenarios" }],
+];
+
+export const navigation: readonly Entry[] = [...groups.flat(), { view: "settings", icon: "settings", label: "Settings" }];
+
+export function Frame({ children }: { children: ReactNode }) {
+  const clock = useClock();
+  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
+  const unknownKeys = useLive("unknownKeys.list", {}, ["unknown-keys"]).answer?.items.length ?? 0;
+  const waiting = stats?.deliveries.byState.waiting ?? 0;
+  const counts: Partial<Record<View, number>> = { retries: waiting, sources: unknownKeys };
+
+  return (
+    <div className="app" data-clock={clock?.mode}>
+      <header className="topbar">
+        <a className="brand" href="#/live" aria-label="Hookyard, to Live">
+          <Brand />
+          <span>Hookyard</span>
+        </a>
+        <ClockBar />
+        <Ends />
+      </header>
+      <nav className="rail" aria-label="Views">
+        {groups.map((entries, place) => (
+          <div key={entries[0]?.view} className="rail-group">
+            {place > 0 ? <hr /> : null}
+            {entries.map((entry) => (
+              <RailEntry key={entry.view} entry={entry} number={counts[entry.view] ?? 0} />
+            ))}
+          </div>
+        ))}
+        <div className="push">
+          <RailEntry entry={{ view: "settings", icon: "settings", label: "Settings" }} number={0} />
+        </div>
+      </nav>
+      <main className="main">{children}</main>
+      <StatusBar />
+      <Toast />
+    </div>
+  );
+}
+
+function RailEntry({ entry: { view, icon, label }, number }: { entry: Entry; number: number }) {
+  const current = usePlace((place) => place.view === view);
+  return (
+    <a href={`#/${view}`} title={label} aria-current={current ? "page" : undefined} className={number > 0 ? "has" : undefined}>
+      <Icon name={icon} />
+      <span>{label}</span>
+      {number > 0 ? <span className="count">{count(number)}</span> : null}
+    </a>
+  );
+}
+
+function Brand() {
+  return (
+    <svg viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" aria-hidden="true">
+      <path d="M1.5 6h17" />
+      <path d="M3.5 6c5 0 4.5 8 9.5 8" />
+      <path d="M13 14h1.5" />
+      <circle cx="16.6" cy="14" r="1.9" fill="var(--clock)" stroke="none" />
+    </svg>
+  );
+}
+
+function Ends() {
+  const about = useLive("about.get", {}, []).answer;
+  const address = about?.ingestUrl.replace(/^https?:\/\//, "") ?? "";
+  return (
+    <div className="ends">
+      <span className="copyable" title="Ingest address">
+        <OutcomeGlyph outcome="success" />
+        <span className="quiet ingest-word">Ingest</span>
+        <code className="clip">{address}</code>
+        <button
+          type="button"
+          className="icon-btn"
+          aria-label="Copy the ingest address"
+          title="Copy the ingest address"
+          onClick={() => void copyText(about?.ingestUrl ?? "", "the ingest address")}
+        >
+          <Icon name="copy" />
+        </button>
+      </span>
+      <button type="button" className="btn palette" aria-keyshortcuts={isMac ? "Meta+K" : "Control+K"} onClick={() => useCommands.getState().open()}>
+        <Icon name="search" />
+        <span className="wide">Commands</span>
+        <kbd aria-hidden="true">{isMac ? "⌘ K" : "Ctrl K"}</kbd>
+      </button>
+      <button type="button" className="icon-btn" aria-label="Shortcuts" title="Shortcuts (?)" onClick={() => useOverlay.getState().show("shortcuts")}>
+        <kbd aria-hidden="true">?</kbd>
+      </button>
+    </div>
+  );
+}
+
+function StatusBar() {
+  const about = useLive("about.get", {}, []).answer;
+  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
+  const settings = useLive("settings.get", {}, ["settings"]).answer;
+  const connection = useFeed((feed) => feed.connection);
+  const port = (url: string | undefined): string => (url === undefined ? "" : new URL(url).port);
+  return (
+    <footer className="statusbar">
+      {connection === "lost" ? (
+        <span className="state failed" role="alert">
+          Hookyard does not answer. What you see is the last that was heard; this page goes on when it is back.
+        </span>
+      ) : (
+        <span>
+          {stats?.rates.ingestedPerSecond ?? 0} messages/s in, {stats?.rates.attemptsPerSecond ?? 0} attempts/s out
+        </span>
+      )}
+      <span className="grow" />
+      <span>
+        Test endpoints <code>{port(about?.endpointsUrl)}</code> TLS <code>{port(about?.endpointsTlsUrl)}</code>
+      </span>
+      <span>
+        jitter seed <code>{settings?.seed ?? ""}</code>
+      </span>
+      <span>{count(stats?.messages.total ?? 0)} messages</span>
+    </footer>
+  );
+}
+

@@ -1,0 +1,66 @@
+/** What floats over the page, on unstyled accessible primitives: menus and dialogs. */
+
+import { Dialog as BaseDialog } from "@base-ui/react/dialog";
+import { Menu as BaseMenu } from "@base-ui/react/menu";
+import type { ReactElement, ReactNode } from "react";
+import { Icon, type IconName } from "./icon.tsx";
+
+export type MenuItem = { label: string; icon?: IconName; hint?: string; onSelect: () => void; disabled?: boolean } | "line";
+
+export function Menu({ trigger, items }: { trigger: ReactElement; items: readonly MenuItem[] }) {
+  return (
+    <BaseMenu.Root>
+      <BaseMenu.Trigger render={trigger} />
+      <BaseMenu.Portal>
+        <BaseMenu.Positioner sideOffset={4} align="end" className="floating">
+          <BaseMenu.Popup className="menu">
+            {items.map((item, place) =>
+              item === "line" ? (
+                // oxlint-disable-next-line react/no-array-index-key -- a line has nothing but its place
+                <BaseMenu.Separator key={place} render={<hr />} />
+              ) : (
+                <BaseMenu.Item key={item.label} className="menu-item" disabled={item.disabled} onClick={item.onSelect}>
+                  {item.icon === undefined ? null : <Icon name={item.icon} />}
+                  {item.label}
+                  {item.hint === undefined ? null : <span className="hint">{item.hint}</span>}
+                </BaseMenu.Item>
+              ),
+            )}
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
+  );
+}
+
+/** Only before what cannot be undone or touches many, and for what needs the whole attention for a moment. */
+export function Dialog({
+  open,
+  onClose,
+  title,
+  children,
+  actions,
+  wide = false,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  children: ReactNode;
+  actions?: ReactNode;
+  wide?: boolean;
+}) {
+  return (
+    <BaseDialog.Root open={open} onOpenChange={(isOpen) => (isOpen ? undefined : onClose())}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className="backdrop" />
+        <BaseDialog.Popup className={wide ? "dialog wide" : "dialog"}>
+          <header>
+            <BaseDialog.Title>{title}</BaseDialog.Title>
+          </header>
+          <div className="body">{children}</div>
+          {actions === undefined ? null : <footer>{actions}</footer>}
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  );
+}

@@ -1,0 +1,23 @@
+/** Starts the inspector in whichever host it finds itself. */
+
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+import { createHttpTransport } from "./transport/http.ts";
+import { setTransport } from "./transport/transport.ts";
+import "./kit/tokens.css";
+import "./kit/kit.css";
+
+/** The token comes in the address once, leaves it at once, and stays for reloads of this tab. */
+function takeToken(): string {
+  const given = /^#token=([\w-]+)/.exec(window.location.hash)?.[1];
+  if (given !== undefined) {
+    window.sessionStorage.setItem("hookyard.token", given);
+    window.history.replaceState(null, "", "#/live");
+  }
+  return window.sessionStorage.getItem("hookyard.token") ?? "";
+}
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("the page has no root");
+setTransport(createHttpTransport({ token: takeToken() }));
+createRoot(root).render(<App />);

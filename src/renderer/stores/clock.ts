@@ -1,0 +1,69 @@
+/** The pipeline's clock on this side: what the API said last, and how far it has gone on since. */
+
+import { useEffect, useState } from "react";
+import type { AnswerOf } from "../../contract/contract.ts";
+import { call } from "../transport/transport.ts";
+import { useToast } from "../kit/copy.tsx";
+import { useLive } from "./live-data.ts";
+
+export type ClockAnswer = AnswerOf<"clock.get">;
+
+let lastAnswer: ClockAnswer | undefined;
+let heardAt = 0;
+
+export function useClock(): ClockAnswer | undefined {
+  const { answer } = useLive("clock.get", {}, ["clock", "deliveries"]);
+  if (answer !== lastAnswer) {
+    lastAnswer = answer;
+    heardAt = window.performance.now();
+  }
+  return answer;
+}
+
+export function nowOf(clock: ClockAnswer): number {
+  const now = Date.parse(clock.now);
+  if (clock.mode === "paused") return now;
+  return now + (window.performance.now() - heardAt) * clock.speed;
+}
+
+/** The clock's time, again and again: once a second, ten times a second when it runs fast and motion is welcome. */
+export function useNow(): number | null {
+  const clock = useClock();
+  const [, tick] = useState(0);
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const every = clock?.mode === "faster" && !still ? 100 : 1000;
+  const runs = clock !== undefined && clock.mode !== "paused";
+  useEffect(() => {
+    if (!runs) return undefined;
+    const timer = window.setInterval(() => tick((n) => n + 1), every);
+    return () => window.clearInterval(timer);
+  }, [runs, every]);
+  return clock === undefined ? null : nowOf(clock);
+}
+
+/** Commands of the clock; a refusal is said in a toast, because the clock bar has no room for a sentence. */
+async function command(run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    useToast.getState().show(error instanceof Error ? error.message : String(error));
+  }
+}
+
+let lastRunning: { mode: "real" | "faster"; speed?: number } = { mode: "real" };
+
+export function setClock(mode: ClockAnswer["mode"], speed?: number): Promise<void> {
+  if (mode !== "paused") lastRunning = speed === undefined ? { mode } : { mode, speed };
+  return command(() => call("clock.set", speed === undefined ? { mode } : { mode, speed: speed as 10 | 60 | 600 }));
+}
+
+/** Space, as in a video player. */
+export function pauseOrRun(): Promise<void> {
+  if (lastAnswer?.mode === "paused") return setClock(lastRunning.mode, lastRunning.speed);
+  if (lastAnswer?.mode === "faster") lastRunning = { mode: "faster", speed: lastAnswer.speed };
+  return setClock("paused");
+}
+
+export const stepClock = (): Promise<void> => command(() => call("clock.advance", { to: "next-due" }));
+export const advanceClock = (byMs: number): Promise<void> => command(() => call("clock.advance", { byMs }));
+export const advanceToIdle = (): Promise<void> => command(() => call("clock.advance", { to: "idle" }));

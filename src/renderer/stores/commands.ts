@@ -1,0 +1,37 @@
+/** What the command palette offers: each part of the page adds its own while it is on the screen. */
+
+import { useEffect } from "react";
+import { create } from "zustand";
+import type { IconName } from "../kit/icon.tsx";
+
+export type Command = { id: string; label: string; icon: IconName; /** A view, or a key. */ hint?: string; shortcut?: string; run: () => void };
+
+type CommandStore = {
+  groups: ReadonlyMap<string, readonly Command[]>;
+  isOpen: boolean;
+  open(): void;
+  close(): void;
+  offer(group: string, commands: readonly Command[]): void;
+  withdraw(group: string): void;
+};
+
+export const useCommands = create<CommandStore>()((set, get) => ({
+  groups: new Map(),
+  isOpen: false,
+  open: () => set({ isOpen: true }),
+  close: () => set({ isOpen: false }),
+  offer: (group, commands) => set({ groups: new Map(get().groups).set(group, commands) }),
+  withdraw(group) {
+    const groups = new Map(get().groups);
+    groups.delete(group);
+    set({ groups });
+  },
+}));
+
+/** `commands` must be stable (a constant, or memoised). */
+export function useOffer(group: string, commands: readonly Command[]): void {
+  useEffect(() => {
+    useCommands.getState().offer(group, commands);
+    return () => useCommands.getState().withdraw(group);
+  }, [group, commands]);
+}

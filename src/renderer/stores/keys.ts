@@ -1,0 +1,73 @@
+/**
+ * Single keys. A view says what a key does while it is on the screen; the last one to say so is asked first. Keys do nothing
+ * while a field, a menu or a dialog has the focus, and a focused button keeps its own Space and Enter.
+ */
+
+import { useEffect, useRef } from "react";
+
+export type KeyHandlers = Record<string, (event: KeyboardEvent) => void>;
+
+const layers: { current: KeyHandlers }[] = [];
+
+/** Keys as `KeyboardEvent.key` spells them; `mod+k` is Ctrl or ⌘. */
+export function useKeys(handlers: KeyHandlers): void {
+  const layer = useRef(handlers);
+  layer.current = handlers;
+  useEffect(() => {
+    layers.push(layer);
+    return () => {
+      layers.splice(layers.indexOf(layer), 1);
+    };
+  }, []);
+}
+
+export const isMac = /Mac/.test(navigator.platform);
+
+function takesText(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("[role=dialog],[role=menu],[role=listbox]") !== null;
+}
+
+function nameOf(event: KeyboardEvent): string {
+  const mod = isMac ? event.metaKey : event.ctrlKey;
+  if (mod) return `mod+${event.key.toLowerCase()}`;
+  if (event.ctrlKey || event.metaKey || event.altKey) return "";
+  return event.key === " " ? "Space" : event.key;
+}
+
+export function listenToKeys(): () => void {
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented) return;
+    const name = nameOf(event);
+    const withMod = name.startsWith("mod+");
+    if (!withMod && takesText(event.target)) return;
+    const isPressable = event.target instanceof HTMLElement && event.target.closest("button,a,[role=button],[role=tab],[role=radio]") !== null;
+    if (isPressable && (name === "Space" || name === "Enter")) return;
+    for (const layer of layers.toReversed()) {
+      const handler = layer.current[name];
+      if (handler === undefined) continue;
+      event.preventDefault();
+      handler(event);
+      return;
+    }
+  };
+  window.addEventListener("keydown", onKey);
+  return () => window.removeEventListener("keydown", onKey);
+}
+
+/** All of them, for the `?` overlay and for the hints on controls. */
+export const shortcuts: readonly { keys: string[]; does: string; where: string }[] = [
+  { keys: ["j", "k"], does: "next, previous row", where: "lists" },
+  { keys: ["Enter"], does: "open; again: the attempt", where: "lists" },
+  { keys: ["Esc"], does: "back, close", where: "everywhere" },
+  { keys: ["/"], does: "filter", where: "Live" },
+  { keys: ["f"], does: "follow the tail", where: "Live" },
+  { keys: ["r"], does: "retry now", where: "a message" },
+  { keys: ["c"], does: "copy as cURL", where: "a message" },
+  { keys: ["[", "]"], does: "previous, next attempt", where: "a message" },
+  { keys: ["Space"], does: "pause the clock, run it again", where: "everywhere" },
+  { keys: ["."], does: "step to the next due thing", where: "everywhere" },
+  { keys: ["n"], does: "compose a message", where: "everywhere" },
+  { keys: [isMac ? "⌘ K" : "Ctrl K"], does: "commands", where: "everywhere" },
+  { keys: ["?"], does: "this list", where: "everywhere" },
+];

@@ -1,0 +1,125 @@
+/**
+ * Answers of the API, kept up to date: a call is made once for all who show its answer, and made again when the
+ * feed names an area that it reads. Answers that are being refreshed stay on the screen.
+ */
+
+import { useCallback, useSyncExternalStore } from "react";
+import { create } from "zustand";
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { CallError, call, transport, type Change } from "../transport/transport.ts";
+
+export type Area = Change["area"];
+
+export type Live<Answer> = { answer: Answer | undefined; error: CallError | null };
+
+type Entry = {
+  name: CallName;
+  input: object;
+  areas: ReadonlySet<Area>;
+  live: Live<unknown>;
+  listeners: Set<() => void>;
+  running: boolean;
+  /** It changed while it was being read. */
+  again: boolean;
+  lastReadAt: number;
+  timer: number | null;
+};
+
+/** An answer is read anew at most this often, however fast things change. */
+const pauseMs = 120;
+
+const entries = new Map<string, Entry>();
+const nothing: Live<never> = { answer: undefined, error: null };
+
+/** `areas` must be the same for every user of a call. A null input asks nothing. */
+export function useLive<Name extends CallName>(name: Name, input: InputOf<Name> | null, areas: readonly Area[]): Live<AnswerOf<Name>> {
+  const key = input === null ? null : `${name} ${JSON.stringify(input)}`;
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      if (key === null || input === null) return () => undefined;
+      const entry = entryOf(key, name, input as object, areas);
+      entry.listeners.add(listener);
+      if (entry.listeners.size === 1) refresh(entry);
+      return () => {
+        entry.listeners.delete(listener);
+        if (entry.listeners.size > 0) return;
+        if (entry.timer !== null) window.clearTimeout(entry.timer);
+        entries.delete(key);
+      };
+    },
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the input and its areas
+    [key],
+  );
+  const live = useSyncExternalStore(subscribe, () => (key === null ? nothing : (entries.get(key)?.live ?? nothing)));
+  return live as Live<AnswerOf<Name>>;
+}
+
+function entryOf(key: string, name: CallName, input: object, areas: readonly Area[]): Entry {
+  const known = entries.get(key);
+  if (known !== undefined) return known;
+  const entry: Entry = { name, input, areas: new Set(areas), live: nothing, listeners: new Set(), running: false, again: false, lastReadAt: 0, timer: null };
+  entries.set(key, entry);
+  return entry;
+}
+
+function refresh(entry: Entry): void {
+  if (entry.running) {
+    entry.again = true;
+    return;
+  }
+  if (entry.timer !== null) return;
+  const wait = entry.lastReadAt + pauseMs - window.performance.now();
+  if (wait > 0 && entry.live.answer !== undefined) {
+    entry.timer = window.setTimeout(() => {
+      entry.timer = null;
+      refresh(entry);
+    }, wait);
+    return;
+  }
+  entry.running = true;
+  void read(entry);
+}
+
+async function read(entry: Entry): Promise<void> {
+  try {
+    entry.live = { answer: await call(entry.name, entry.input as never), error: null };
+  } catch (error) {
+    entry.live = { answer: entry.live.answer, error: error instanceof CallError ? error : new CallError({ status: 0, code: "unexpected", message: String(error) }) };
+  }
+  entry.running = false;
+  entry.lastReadAt = window.performance.now();
+  for (const listener of entry.listeners) listener();
+  if (!entry.again) return;
+  entry.again = false;
+  refresh(entry);
+}
+
+export function refreshAll(): void {
+  for (const entry of entries.values()) refresh(entry);
+}
+
+type Feed = {
+  connection: "connecting" | "connected" | "lost";
+  /** The newest changes, for those who follow more than a call: each list of changes is a new one. */
+  changes: readonly Change[];
+};
+
+export const useFeed = create<Feed>()(() => ({ connection: "connecting", changes: [] }));
+
+/** Once, at the start. */
+export function followChanges(): () => void {
+  let lost = false;
+  return transport().watch({
+    onChanges(changes) {
+      const areas = new Set(changes.map(({ area }) => area));
+      for (const entry of entries.values()) if ([...entry.areas].some((area) => areas.has(area))) refresh(entry);
+      useFeed.setState({ changes });
+    },
+    onResync: refreshAll,
+    onConnection(connection) {
+      if (connection === "connected" && lost) refreshAll();
+      lost = connection === "lost";
+      useFeed.setState({ connection });
+    },
+  });
+}

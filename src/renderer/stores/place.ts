@@ -1,0 +1,60 @@
+/**
+ * Where the user is: a view, what is open in it, and how it is filtered. It lives in the address, so that a reload, a
+ * bookmark and the back button all keep the place.
+ */
+
+import { create } from "zustand";
+
+export const views = [
+  "live",
+  "retries",
+  "sources",
+  "destinations",
+  "endpoints",
+  "clients",
+  "profiles",
+  "audiences",
+  "deletions",
+  "scenarios",
+  "settings",
+] as const;
+export type View = (typeof views)[number];
+
+export type Place = { view: View; /** What is open, as the view spells it: an id, or an id and what is open in it. */ path: string[]; query: Record<string, string> };
+
+type PlaceStore = Place & {
+  /** A new entry for the back button. */
+  go(place: Partial<Place> & { view: View }): void;
+  /** The same place, seen differently. */
+  change(changes: { path?: string[]; query?: Record<string, string | null> }): void;
+};
+
+export function placeOf(hash: string): Place {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [first = "", ...rest] = path.split("/").map(decodeURIComponent);
+  const view = views.find((each) => each === first) ?? "live";
+  return { view, path: rest.filter((part) => part !== ""), query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+export function hashOf({ view, path, query }: Place): string {
+  const search = new URLSearchParams(query).toString();
+  return `#/${[view, ...path].map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`;
+}
+
+export const usePlace = create<PlaceStore>()((set, get) => ({
+  ...placeOf(window.location.hash),
+  go({ view, path = [], query = {} }) {
+    const place = { view, path, query };
+    window.history.pushState(null, "", hashOf(place));
+    set(place);
+  },
+  change({ path, query = {} }) {
+    const merged = Object.entries({ ...get().query, ...query }).filter((entry): entry is [string, string] => entry[1] !== null);
+    const place = { view: get().view, path: path ?? get().path, query: Object.fromEntries(merged) };
+    window.history.replaceState(null, "", hashOf(place));
+    set(place);
+  },
+}));
+
+window.addEventListener("popstate", () => usePlace.setState(placeOf(window.location.hash)));
+window.addEventListener("hashchange", () => usePlace.setState(placeOf(window.location.hash)));

@@ -1,0 +1,101 @@
+/** The transport of the headless host: JSON over HTTP, and server-sent events read with fetch, because only fetch can carry the token. */
+
+import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
+import { readEvents, type ServerSentEvent } from "./event-stream.ts";
+import { CallError, noConnection, type Change, type Transport, type Watcher } from "./transport.ts";
+
+/** First pause before the stream is opened again, and the longest. */
+const firstPauseMs = 250;
+const longestPauseMs = 4000;
+
+/** Nothing for this long, not even a heartbeat (every 15 s): the connection is dead. */
+const silenceMs = 40_000;
+
+export function createHttpTransport({ token }: { token: string }): Transport {
+  const headers = { Authorization: `Bearer ${token}` };
+
+  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+    const { url, method, body } = requestOf(name, input as Record<string, unknown>);
+    let response: Response;
+    let answer: unknown;
+    try {
+      response = await fetch(url, {
+        method,
+        headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      answer = await response.json();
+    } catch {
+      throw noConnection();
+    }
+    if (response.ok) return answer as AnswerOf<Name>;
+    throw new CallError({ status: response.status, ...(answer as { code: string; message: string; data?: unknown }) });
+  }
+
+  function watch(watcher: Watcher): () => void {
+    let stopped = false;
+    let lastId: string | null = null;
+    let pause = firstPauseMs;
+    let aborter = new AbortController();
+
+    const hear = ({ id, event, data }: ServerSentEvent): void => {
+      if (id !== null) lastId = id;
+      if (event === "resync") watcher.onResync();
+      else if (event === "change" && data !== "") watcher.onChanges([JSON.parse(data) as Change]);
+    };
+
+    const listen = async (): Promise<void> => {
+      aborter = new AbortController();
+      const resume: Record<string, string> = lastId === null ? {} : { "Last-Event-ID": lastId };
+      const response = await fetch("/api/events", { headers: { ...headers, ...resume }, signal: aborter.signal });
+      if (!response.ok || response.body === null) throw new Error(`the stream was refused with ${response.status}`);
+      pause = firstPauseMs;
+      watcher.onConnection("connected");
+      await readEvents(response.body, hear, { silenceMs, onSilence: () => aborter.abort() });
+    };
+
+    const run = async (): Promise<void> => {
+      while (!stopped) {
+        try {
+          await listen();
+        } catch {
+          // Any end of the stream is answered the same way: say so, wait, open it again.
+        }
+        if (stopped) return;
+        watcher.onConnection("lost");
+        await new Promise((resolve) => window.setTimeout(resolve, pause));
+        pause = Math.min(pause * 2, longestPauseMs);
+      }
+    };
+    void run();
+
+    return () => {
+      stopped = true;
+      aborter.abort();
+    };
+  }
+
+  return { call, watch };
+}
+
+type HttpRequest = { url: string; method: string; body: unknown };
+
+/** A call's input is one flat object; over HTTP its members go where the contract has them. */
+export function requestOf(name: string, input: Record<string, unknown>): HttpRequest {
+  const contract = callNamed(name);
+  if (contract === undefined) throw new Error(`there is no call ${name}`);
+  const rest = { ...input };
+  const take = (member: string): unknown => {
+    const value = rest[member];
+    delete rest[member];
+    return value;
+  };
+  const path = contract.path.replace(/\{(\w+)\}/g, (_, member: string) => encodeURIComponent(String(take(member))));
+  const query = new URLSearchParams();
+  for (const member of Object.keys(contract.query?.shape ?? {})) {
+    const value = take(member);
+    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) query.append(member, String(each));
+  }
+  const search = query.size > 0 ? `?${query.toString()}` : "";
+  return { url: path + search, method: contract.method, body: contract.body === null ? undefined : rest };
+}

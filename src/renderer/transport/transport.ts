@@ -1,0 +1,54 @@
+/**
+ * The inspector's whole view of its host: calls of the contract, and a stream of what changed. One implementation per
+ * host (`http.ts`, `port.ts`), chosen in `main.tsx`; nothing else in the renderer knows which.
+ */
+
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import type { ChangeAnswer } from "../../contract/events.ts";
+
+export type Change = ChangeAnswer;
+
+export type Watcher = {
+  onChanges(changes: Change[]): void;
+  /** Changes were missed: everything must be read anew. */
+  onResync(): void;
+  onConnection(state: "connected" | "lost"): void;
+};
+
+export type Transport = {
+  /** Rejects with a `CallError`. */
+  call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
+  /** Until the answer is called. */
+  watch(watcher: Watcher): () => void;
+};
+
+/** A refusal of the API, or no answer at all (`code` is then `no_connection`). The message is a sentence for the user. */
+export class CallError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly data: unknown;
+
+  constructor({ status, code, message, data }: { status: number; code: string; message: string; data?: unknown }) {
+    super(message);
+    this.name = "CallError";
+    this.status = status;
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export const noConnection = (): CallError =>
+  new CallError({ status: 0, code: "no_connection", message: "Hookyard does not answer. It may have been stopped; this page goes on when it is back." });
+
+let current: Transport | null = null;
+
+export function setTransport(transport: Transport): void {
+  current = transport;
+}
+
+export function transport(): Transport {
+  if (current === null) throw new Error("no transport has been set");
+  return current;
+}
+
+export const call: Transport["call"] = (name, input) => transport().call(name, input);

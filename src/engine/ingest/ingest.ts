@@ -107,12 +107,8 @@ export class Ingest {
       const parsed = parseBody(body, call.call === "batch");
       if (isProblem(parsed) || parsed.items.length === 0) continue;
       const typeFromPath = call.call === "single" ? call.type : null;
-      await this.#queue.add(
-        takeIn(
-          { ...this.#facts(source), typeFromPath, method: kept.method, path: kept.path, headers: kept.headers, ip: null, body },
-          parsed,
-        ),
-      );
+      const { method, path, headers, receivedAt: arrivedAt } = kept;
+      await this.#queue.add(takeIn({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip: null, body }, parsed));
     }
     this.#options.store.forgetUnknownKey(source.writeKey);
   }

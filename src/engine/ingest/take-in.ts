@@ -21,6 +21,8 @@ export type RequestFacts = {
   /** Null for a batch. */
   typeFromPath: MessageType | null;
   receivedAt: number;
+  /** When the client sent it, if it was kept for a while before it is taken in: the time of messages that give none. */
+  arrivedAt?: number;
   wallAt: number;
   method: string;
   path: string;
@@ -49,7 +51,7 @@ export function takeInMalformed(facts: RequestFacts, { code, message }: Problem)
     userId: null,
     anonymousId: null,
     event: null,
-    timestamp: facts.receivedAt,
+    timestamp: arrivalOf(facts),
     warnings: [],
     rejection: { reason: code, detail: message },
     deduplicate: false,
@@ -70,7 +72,7 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
       offset,
       size,
       messageId: messageId ?? randomUUID(),
-      timestamp: receivedAt,
+      timestamp: arrivalOf(facts),
       warnings: [],
       rejection: checked.rejection,
       deduplicate: false,
@@ -101,8 +103,13 @@ function requestOf({ source, receivedAt, wallAt, method, path, headers, body }: 
   return { sourceId: source.id, receivedAt, wallAt, method, path, headers, body };
 }
 
+function arrivalOf({ arrivedAt, receivedAt }: RequestFacts): number {
+  return arrivedAt ?? receivedAt;
+}
+
 /** A single call is its own message, so only a batch has something to give to its messages. */
-function frameOf({ source, typeFromPath, receivedAt, headers, ip }: RequestFacts, root: JsonObject): RequestFrame {
+function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
+  const { source, typeFromPath, headers, ip } = facts;
   const batched = typeFromPath === null;
   const object = (value: Json | undefined): JsonObject | null => (batched && isObject(value) ? value : null);
   return {
@@ -111,7 +118,7 @@ function frameOf({ source, typeFromPath, receivedAt, headers, ip }: RequestFacts
     sentAt: root["sentAt"],
     library: libraryFromUserAgent(headers.find(([name]) => name.toLowerCase() === "user-agent")?.[1]),
     ip,
-    now: receivedAt,
+    now: arrivalOf(facts),
     correctClockSkew: source.correctClockSkew,
   };
 }

@@ -1,0 +1,111 @@
+/** Faults that a source shows to its clients. */
+
+import { expect, test } from "vitest";
+import type { InputOf } from "../../src/contract/contract.ts";
+import { startIngestApp, writeKey, type IngestApp } from "../support/ingest-app.ts";
+import { basic, post, talk } from "../support/ingest-client.ts";
+
+type Faults = NonNullable<InputOf<"sources.create">["faults"]>;
+const body = JSON.stringify({ type: "track", userId: "u", event: "e" });
+const request = post("/v1/track", body, { Authorization: basic(writeKey) });
+
+/** Statuses of requests one after the other; null for a connection that was cut. */
+async function statuses(app: IngestApp, count: number): Promise<(number | null)[]> {
+  const seen: (number | null)[] = [];
+  for (let i = 0; i < count; i += 1) {
+    const { answers, rest } = await talk(app.port, [request]);
+    expect(rest).toBe("");
+    seen.push(answers[0]?.status ?? null);
+  }
+  return seen;
+}
+
+const tables: [string, Faults, (number | null)[]][] = [
+  ["answer 500 for the next two", [{ do: "answer", times: 2 }], [500, 500, 200, 200]],
+  ["cut the next one", [{ do: "cut", times: 1 }], [null, 200]],
+  [
+    "one after the other",
+    [
+      { do: "answer", status: 503, times: 2 },
+      { do: "answer", status: 429, times: 1 },
+      { do: "cut", times: 1 },
+      { do: "answer", status: 404, times: 1 },
+    ],
+    [503, 503, 429, null, 404, 200],
+  ],
+  ["answer for ever", [{ do: "answer", status: 502 }], [502, 502, 502]],
+  ["are slow, and then take it in", [{ do: "delay", delayMs: 20, times: 1 }], [200, 200]],
+  ["are off", [], [200, 200]],
+];
+test.each(tables)("%s", async (_, faults, expected) => {
+  const app = await startIngestApp({ source: { faults } });
+  expect(await statuses(app, expected.length)).toEqual(expected);
+  expect(await app.messages()).toHaveLength(expected.filter((status) => status === 200).length);
+});
+
+test("an answer carries a code, a sentence and Retry-After", async () => {
+  const app = await startIngestApp({ source: { faults: [{ do: "answer", status: 429, retryAfter: 7, times: 1 }] } });
+  const { status, headers, json } = await app.send("/v1/track", body);
+  expect([status, headers.get("retry-after"), json]).toEqual([
+    429,
+    "7",
+    { success: false, code: "fault", message: expect.stringContaining("Shop") },
+  ]);
+  expect((await app.send("/v1/track", body)).headers.get("retry-after")).toBeNull();
+});
+
+test("a delay lasts, goes with the other kinds, and adds up", async () => {
+  const faults: Faults = [
+    { do: "delay", delayMs: 40, times: 2 },
+    { do: "answer", status: 503, delayMs: 40, times: 1 },
+  ];
+  const app = await startIngestApp({ source: { faults } });
+  const took: number[] = [];
+  for (const status of [503, 200, 200]) {
+    const start = performance.now();
+    expect(await app.send("/v1/track", body)).toMatchObject({ status });
+    took.push(performance.now() - start);
+  }
+  expect(took[0]).toBeGreaterThanOrEqual(78);
+  expect(took[1]).toBeGreaterThanOrEqual(38);
+  // Others are not held up by it.
+  await app.call("sources.update", { id: app.source.id, faults: [{ do: "delay", delayMs: 10_000 }] });
+  await app.call("sources.create", { name: "Quick", writeKey: "quick" });
+  const slow = talk(app.port, [request]);
+  expect(await app.send("/v1/track", body, { key: "quick" })).toMatchObject({ status: 200 });
+  await app.stop();
+  expect((await slow).answers).toEqual([]);
+});
+
+test("a share is drawn from the seed: the same again with the same seed, another with another", async () => {
+  const draw = async (seed: number): Promise<(number | null)[]> => {
+    const app = await startIngestApp({ source: { faults: [{ do: "answer", status: 503, chance: 0.3 }] } });
+    await app.call("settings.update", { seed });
+    return statuses(app, 60);
+  };
+  const [first, again, other] = await Promise.all([draw(1), draw(1), draw(2)]);
+  expect(again).toEqual(first);
+  expect(other).not.toEqual(first);
+  const share = first.filter((status) => status === 503).length;
+  expect(share).toBeGreaterThan(8);
+  expect(share).toBeLessThan(30);
+});
+
+test("they meet whatever the source's clients send, however they name it, and nobody else's", async () => {
+  const app = await startIngestApp({ source: { faults: [{ do: "answer", status: 503 }] } });
+  await app.call("sources.create", { name: "Other", writeKey: "other" });
+  expect(await app.send("/v1/batch", `{"batch":[${body}]}`)).toMatchObject({ status: 503 });
+  expect(await app.send("/v1/track", JSON.stringify({ userId: "u", event: "e", writeKey }), { key: null })).toMatchObject({ status: 503 });
+  expect(await app.send(`/v1/track?writeKey=${writeKey}`, body, { key: null })).toMatchObject({ status: 503 });
+  expect(await app.send("/v1/track", "no JSON")).toMatchObject({ status: 503 });
+  expect(await app.send("/v1/track", body, { key: "other" })).toMatchObject({ status: 200 });
+  expect(await app.messages()).toHaveLength(1);
+});
+
+test("setting them again arms them again", async () => {
+  const faults: Faults = [{ do: "answer", status: 503, times: 2 }];
+  const app = await startIngestApp({ source: { faults } });
+  expect(await statuses(app, 3)).toEqual([503, 503, 200]);
+  await app.call("sources.update", { id: app.source.id, faults });
+  expect(await statuses(app, 3)).toEqual([503, 503, 200]);
+});

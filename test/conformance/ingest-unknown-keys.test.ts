@@ -1,0 +1,100 @@
+/** Requests whose write key no source has: refused, kept, and taken in once the key is adopted. */
+
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { startIngestApp } from "../support/ingest-app.ts";
+import { basic, post, talk } from "../support/ingest-client.ts";
+
+const track = { type: "track", userId: "u", event: "e" };
+
+test("are 401 and listed, with their key and how often it came", async () => {
+  const app = await startIngestApp();
+  expect(await app.send("/v1/track", track, { key: "lost" })).toMatchObject({
+    status: 401,
+    json: { success: false, code: "unknown_write_key", message: expect.stringContaining('"lost"') },
+  });
+  await app.send("/v1/batch", { batch: [track] }, { key: "lost" });
+  await app.send("/v1/t", { ...track, writeKey: "in/the body?" }, { key: null });
+  await app.send("/v1/t?writeKey=in%20query", track, { key: null });
+  expect((await app.call("unknownKeys.list", {})).items.toSorted((one, other) => (one.writeKey < other.writeKey ? -1 : 1))).toMatchObject([
+    { writeKey: "in query", requests: 1, lastPath: "/v1/t?writeKey=in%20query" },
+    { writeKey: "in/the body?", requests: 1 },
+    { writeKey: "lost", requests: 2, lastPath: "/v1/batch" },
+  ]);
+  expect(await app.messages()).toEqual([]);
+});
+
+test("adopting the key makes it a source and takes them in, in order, as they came", async () => {
+  const app = await startIngestApp();
+  await app.call("clock.set", { mode: "paused" });
+  const { now } = await app.call("clock.get", {});
+  const bodies = [
+    `{"userId":"u","event":"first","properties":{"n":1.0}}`,
+    `{"batch":[{"type":"track","userId":"u","event":"second"},{"type":"track"}]}`,
+  ];
+  const headers = { Authorization: basic("lost"), "User-Agent": "t/1" };
+  await talk(app.port, [post("/prefix/v1/track/", bodies[0] ?? "", headers)]);
+  await talk(app.port, [post("/v1/batch", gzipSync(bodies[1] ?? ""), { ...headers, "Content-Encoding": "gzip" })]);
+  await app.call("clock.advance", { byMs: 60_000 });
+
+  const source = await app.call("unknownKeys.adopt", { writeKey: "lost", name: "Found" });
+  expect(source).toMatchObject({ name: "Found", writeKey: "lost" });
+  const messages = await app.messages({ sourceId: source.id });
+  expect(messages.map(({ event, state, reason, raw }) => [event, state, reason, raw])).toEqual([
+    ["first", "filtered", "no_destination", bodies[0]],
+    ["second", "filtered", "no_destination", `{"type":"track","userId":"u","event":"second"}`],
+    [null, "rejected", "missing_user_id", `{"type":"track"}`],
+  ]);
+  // The event happened when the request came, not when somebody found it.
+  expect(messages[0]?.timestamp).toBe(now);
+  expect(messages[0]?.request).toMatchObject({ method: "POST", path: "/prefix/v1/track/" });
+  expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
+  expect((await app.api("unknownKeys.adopt", { writeKey: "lost", name: "Again" })).status).toBe(404);
+
+  const destination = await app.destination({ sourceIds: [source.id] });
+  expect(await app.send("/v1/track", { ...track, event: "third" }, { key: "lost" })).toMatchObject({ status: 200 });
+  expect(await destination.received()).toMatchObject([{ event: "third" }]);
+});
+
+test("what an adopted key takes in is routed like any other message", async () => {
+  const app = await startIngestApp();
+  const kept = { ...track, messageId: "m", context: { ip: "203.0.113.1" } };
+  await app.send("/v1/track", kept, { key: "lost" });
+  await app.send("/v1/track", kept, { key: "lost" });
+  await app.call("unknownKeys.adopt", { writeKey: "lost", name: "Found" });
+  expect((await app.messages()).map(({ state, event }) => [state, event])).toEqual([
+    ["filtered", "e"],
+    ["duplicate", "e"],
+  ]);
+  const [message] = await app.messages();
+  const destination = await app.destination({ sourceIds: [message?.sourceId ?? ""] });
+  await app.call("messages.replay", { id: message?.id ?? "" });
+  expect(await destination.received()).toMatchObject([{ event: "e", context: { ip: "203.0.113.1" } }]);
+});
+
+test("a key can be forgotten", async () => {
+  const app = await startIngestApp();
+  await app.send("/v1/track", track, { key: "lost" });
+  await app.call("unknownKeys.forget", { writeKey: "lost" });
+  expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
+});
+
+test("in production they are answered with success, and listed all the same", async () => {
+  const app = await startIngestApp();
+  await app.call("settings.update", { unknownKeys: "production" });
+  expect(await app.send("/v1/track", track, { key: "lost" })).toMatchObject({ status: 200, text: `{"success":true}` });
+  expect(await app.send("/v1/track", track, { key: null })).toMatchObject({ status: 200 });
+  expect(await app.send("/v1/track", "{", { key: "lost" })).toMatchObject({ status: 400 });
+  expect((await app.call("unknownKeys.list", {})).items).toMatchObject([{ writeKey: "lost", requests: 1 }]);
+});
+
+test("the newest thousand are kept", async () => {
+  const app = await startIngestApp();
+  const first = post("/v1/track", JSON.stringify({ ...track, event: "first" }), { Authorization: basic("lost") });
+  const other = post("/v1/track", JSON.stringify(track), { Authorization: basic("lost") });
+  const { answers } = await talk(app.port, [first, Buffer.concat(Array.from({ length: 1000 }, () => other))], { answers: 1001 });
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
+  expect((await app.call("unknownKeys.list", {})).items).toMatchObject([{ writeKey: "lost", requests: 1000 }]);
+  await app.call("unknownKeys.adopt", { writeKey: "lost", name: "Found" });
+  expect((await app.call("messages.list", { event: "first" })).items).toEqual([]);
+});

@@ -89,7 +89,7 @@ function takeLock(data: string): Db {
 function inspect(file: string): void {
   if (!existsSync(file)) return;
   try {
-    const db = new Database(file, { readonly: true });
+    const db = new Database(file, { readonly: true, timeout: 0 });
     try {
       refuseForeign(db, file);
     } finally {

@@ -47,7 +47,7 @@ export class Postings {
 
   /** Inside the transaction that inserts the message; ids come in order. */
   add(entry: PostingEntry): void {
-    this.#catchUp();
+    this.#catchUp(entry.id);
     const block = blockOf(entry.id);
     if (block !== this.#block) {
       if (this.#block >= 0) this.#write();
@@ -81,19 +81,20 @@ export class Postings {
     this.#stale = true;
   }
 
-  #catchUp(): void {
+  /** Rebuilds from its rows the block that is filling; those from `before` on are still to be told. */
+  #catchUp(before = Number.MAX_SAFE_INTEGER): void {
     if (!this.#stale) return;
-    const newest = this.#db.prepare<[], { id: number | null }>("SELECT max(id) AS id FROM messages").get()?.id ?? null;
+    const newest =
+      this.#db.prepare<[number], { id: number | null }>("SELECT max(id) AS id FROM messages WHERE id < ?").get(before)?.id ?? null;
     this.#filling = emptyBlock();
     this.#block = newest === null ? -1 : blockOf(newest);
-    if (newest !== null) {
-      const rows = this.#db
-        .prepare<[number], PostingEntry>(
-          "SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event FROM messages WHERE id >= ? ORDER BY id",
-        )
-        .all(this.#block * blockSize);
-      for (const row of rows) this.#note(row);
-    }
+    const rows = this.#db
+      .prepare<[number, number], PostingEntry>(
+        `SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event
+         FROM messages WHERE id >= ? AND id < ? ORDER BY id`,
+      )
+      .all(this.#block * blockSize, before);
+    for (const row of rows) this.#note(row);
     this.#stale = false;
   }
 

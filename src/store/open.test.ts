@@ -1,0 +1,198 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync, chmodSync, copyFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { OpenError } from "../app-errors.ts";
+import { migrations } from "./migrations/migrations.ts";
+import { dataFileName, openDatabase } from "./open.ts";
+import { openStore } from "./sqlite-store.ts";
+import { expectConsistent, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
+
+const ourId = 0x484b5944;
+
+/** A directory whose data file another program made, with a log that was left beside it when `crashed`. */
+function fileOfAnother(make: (db: Database.Database) => void, { crashed = false } = {}): string {
+  const [workshop, data] = [temporaryDirectory(), temporaryDirectory()];
+  const db = new Database(join(workshop, dataFileName));
+  make(db);
+  if (!crashed) db.close();
+  for (const name of readdirSync(workshop)) if (!name.endsWith("-shm")) copyFileSync(join(workshop, name), join(data, name));
+  db.close();
+  return data;
+}
+
+/** The data file and its logs; an empty log says as much as none. */
+function bytesIn(directory: string): Record<string, string> {
+  const names = readdirSync(directory).filter((name) => !name.endsWith("-shm") && !name.startsWith("hookyard.lock"));
+  const contents = names.map((name) => [name, readFileSync(join(directory, name))] as const).filter(([, bytes]) => bytes.length > 0);
+  return Object.fromEntries(contents.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")]));
+}
+
+function refusal(data: string): string {
+  try {
+    openStore(data).close();
+  } catch (error) {
+    expect(error).toBeInstanceOf(OpenError);
+    return (error as Error).message;
+  }
+  throw new Error("it was opened");
+}
+
+/** What a user without special rights meets. The superuser may write anywhere, so it steps down for a moment. */
+function withoutRights<Result>(run: () => Result): Result {
+  if (process.geteuid?.() !== 0) return run();
+  process.seteuid?.(65_534);
+  try {
+    return run();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+function schemaOf(db: Database.Database): unknown[] {
+  return db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").all();
+}
+
+describe("a data file", () => {
+  test("that is new has the newest format", () => {
+    const { db } = openTestStore(temporaryDirectory());
+    expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
+    expect(db.pragma("application_id", { simple: true })).toBe(ourId);
+    expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+  });
+
+  test("is opened again with all that is in it, in a directory that did not exist", () => {
+    const data = join(temporaryDirectory(), "deep", "down");
+    const first = openStore(data);
+    first.commit([request([{ messageId: "a", to: [1] }, { messageId: "b" }])]);
+    first.close();
+    const { db, store } = openTestStore(data);
+    expect(db.prepare("SELECT message_id FROM messages").pluck().all()).toEqual(["a", "b"]);
+    expect(store.commit([request([{ messageId: "c" }])])).toMatchObject([[{ id: 3 }]]);
+    expectConsistent(db);
+  });
+
+  test.each(migrations.map((_, version) => version))("of version %i is brought to the newest format", (version) => {
+    const data = fileOfAnother((db) => {
+      for (const sql of migrations.slice(0, version)) db.exec(sql);
+      if (version === 0) return;
+      db.pragma(`user_version = ${version}`);
+      db.pragma(`application_id = ${ourId}`);
+    });
+    const { db } = openTestStore(data);
+    expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
+    expect(schemaOf(db)).toEqual(schemaOf(openTestStore().db));
+  });
+
+  test.each([true, false])("left behind by a crash in its very first moment is made anew (a journal beside it: %s)", (journal) => {
+    const data = temporaryDirectory();
+    writeFileSync(join(data, dataFileName), "");
+    if (journal) writeFileSync(join(data, `${dataFileName}-journal`), "");
+    expect(openTestStore(data).db.pragma("user_version", { simple: true })).toBe(migrations.length);
+  });
+});
+
+const newer = (db: Database.Database): void => {
+  db.pragma("journal_mode = WAL");
+  for (const sql of migrations) db.exec(sql);
+  db.exec("CREATE TABLE of_the_future (a); INSERT INTO of_the_future VALUES (1)");
+  db.pragma(`user_version = ${migrations.length + 1}`);
+  db.pragma(`application_id = ${ourId}`);
+};
+
+const ofAnotherProgram = (db: Database.Database): void => {
+  db.pragma("journal_mode = WAL");
+  db.exec("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)");
+};
+
+describe("refused with a sentence, and not one byte changed", () => {
+  test.each<[string, () => string, RegExp]>([
+    ["a newer file", () => fileOfAnother(newer), /newer Hookyard.*not been touched/],
+    ["a newer file with the log of a crash", () => fileOfAnother(newer, { crashed: true }), /newer Hookyard.*not been touched/],
+    ["a file of another program", () => fileOfAnother(ofAnotherProgram), /another program.*not been touched/],
+    ["a file of another program with the log of a crash", () => fileOfAnother(ofAnotherProgram, { crashed: true }), /another program/],
+    ["another program's file with a higher version", () => fileOfAnother((db) => void db.pragma("user_version = 900")), /another program/],
+    ["another program's empty file", () => fileOfAnother((db) => void db.pragma("application_id = 7")), /another program/],
+  ])("%s", (_what, make, sentence) => {
+    const data = make();
+    const before = bytesIn(data);
+    expect(Object.keys(before)).toContain(dataFileName);
+    expect(refusal(data)).toMatch(sentence);
+    expect(bytesIn(data)).toEqual(before);
+  });
+
+  test("something that is not a database", () => {
+    const data = temporaryDirectory();
+    writeFileSync(join(data, dataFileName), "This is a letter to my aunt. ".repeat(500));
+    const before = bytesIn(data);
+    expect(refusal(data)).toMatch(/not a Hookyard data file, or it is damaged.*not been touched/);
+    expect(bytesIn(data)).toEqual(before);
+  });
+
+  test("a file of ours with a damaged middle", () => {
+    const data = temporaryDirectory();
+    const store = openStore(data);
+    store.commit([request(Array.from({ length: 2000 }, (_, n) => ({ userId: `user-${n}`, to: [1] })))]);
+    store.close();
+    const bytes = readFileSync(join(data, dataFileName));
+    bytes.fill(0x55, 4096);
+    writeFileSync(join(data, dataFileName), bytes);
+    expect(refusal(data)).toMatch(/is damaged\. Restore a copy/);
+    expect(readFileSync(join(data, dataFileName)).equals(bytes)).toBe(true);
+  });
+});
+
+describe("said in a sentence", () => {
+  test("that another Hookyard uses the data, which goes on undisturbed", () => {
+    const data = temporaryDirectory();
+    const first = openStore(data);
+    expect(refusal(data)).toMatch(/in use by another running Hookyard/);
+    expect(first.commit([request([{}])])).toHaveLength(1);
+    first.close();
+    openStore(data).close();
+  });
+
+  test("that another program has locked the file", () => {
+    const data = temporaryDirectory();
+    openStore(data).close();
+    const other = new Database(join(data, dataFileName));
+    other.pragma("locking_mode = EXCLUSIVE");
+    other.exec("BEGIN EXCLUSIVE");
+    const sentence = refusal(data);
+    other.close();
+    expect(sentence).toMatch(/is locked by another program/);
+    openStore(data).close();
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ["a file stands where the directory should be", (path) => writeFileSync(path, "")],
+    ["a directory stands where the data file should be", (path) => mkdirSync(join(path, dataFileName), { recursive: true })],
+    ["a directory stands where the lock should be", (path) => mkdirSync(join(path, "hookyard.lock"), { recursive: true })],
+  ])("that %s", (_what, put) => {
+    const data = join(temporaryDirectory(), "data");
+    put(data);
+    expect(refusal(data)).toMatch(/cannot be (made|opened|written)/);
+  });
+
+  test.skipIf(process.platform === "win32")("that the directory is read-only", () => {
+    const data = temporaryDirectory();
+    openStore(data).close();
+    const before = bytesIn(data);
+    chmodSync(data, 0o555);
+    expect(withoutRights(() => refusal(data))).toMatch(/cannot be (written to|opened for writing)/);
+    expect(bytesIn(data)).toEqual(before);
+    chmodSync(data, 0o755);
+  });
+
+  test.skipIf(process.platform === "win32")("that the file is read-only", () => {
+    const data = temporaryDirectory();
+    openStore(data).close();
+    const before = bytesIn(data);
+    chmodSync(data, 0o777);
+    chmodSync(join(data, dataFileName), 0o444);
+    chmodSync(join(data, "hookyard.lock"), 0o666);
+    expect(withoutRights(() => refusal(data))).toMatch(/cannot be opened for writing/);
+    expect(bytesIn(data)).toEqual(before);
+  });
+});

@@ -1,0 +1,191 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { PostingEntry, PostingField } from "./postings.ts";
+import { blockSize, Postings } from "./postings.ts";
+import { hash40 } from "./hash.ts";
+import type { Db } from "./open.ts";
+import { openTestStore } from "./store.fixture.ts";
+
+type World = { db: Db; postings: Postings; rows: PostingEntry[] };
+
+const insertSql = `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp)
+  VALUES (?, 1, 0, 0, ?, 1, 0, 0, ?, ?, ?, 0, 0)`;
+
+function world(): World {
+  const { db } = openTestStore();
+  return { db, postings: new Postings(db), rows: [] };
+}
+
+/** Numbers that a seed repeats. */
+function draws(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function newRow(id: number, draw: (below: number) => number): PostingEntry {
+  const maybe = (value: string): string | null => (draw(4) === 0 ? null : value);
+  const userId = maybe(`user-${draw(50)}`);
+  return {
+    id,
+    messageId: `m-${draw(3000)}`,
+    userId,
+    anonymousId: draw(3) === 0 ? userId : maybe(`user-${draw(50)}`),
+    event: maybe(`Event ${draw(8)}`),
+  };
+}
+
+/** In one transaction, as ingest does it. */
+function add({ db, postings, rows }: World, added: PostingEntry[], { rollBack = false } = {}): void {
+  const insert = db.prepare(insertSql);
+  const run = db.transaction(() => {
+    for (const row of added) {
+      insert.run(row.id, row.messageId, row.userId, row.anonymousId, row.event);
+      postings.add(row);
+    }
+    if (rollBack) throw new Error("rolled back");
+  });
+  if (!rollBack) {
+    run();
+    rows.push(...added);
+    return;
+  }
+  expect(run).toThrow("rolled back");
+  postings.invalidate();
+}
+
+function remove(world: World, ids: Set<number>, { rollBack = false } = {}): void {
+  const run = world.db.transaction(() => {
+    for (const id of ids) world.db.prepare("DELETE FROM messages WHERE id = ?").run(id);
+    world.postings.remove(ids);
+    if (rollBack) throw new Error("rolled back");
+  });
+  if (rollBack) {
+    expect(run).toThrow("rolled back");
+    world.postings.invalidate();
+  } else {
+    run();
+    world.rows = world.rows.filter(({ id }) => !ids.has(id));
+  }
+}
+
+const carries: Record<PostingField, (row: PostingEntry, value: string) => boolean> = {
+  users: (row, value) => row.userId === value || row.anonymousId === value,
+  events: (row, value) => row.event === value,
+  message_ids: (row, value) => row.messageId === value,
+};
+
+function expectBruteForce({ postings, rows }: World, before?: number): void {
+  const values: [PostingField, string[]][] = [
+    ["users", ["user-0", "user-7", "user-49", "nobody"]],
+    ["events", ["Event 0", "Event 7", "none"]],
+    ["message_ids", ["m-0", "m-1500", "m-2999", "never"]],
+  ];
+  for (const [field, each] of values) {
+    for (const value of each) {
+      const expected = rows.filter((row) => carries[field](row, value) && (before === undefined || row.id < before)).map(({ id }) => id);
+      expect({ value, ids: [...postings.candidates(field, value, before)] }).toEqual({ value, ids: expected.toReversed() });
+    }
+  }
+}
+
+describe("candidates are what a look at every row finds, newest first", () => {
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ do: fc.constant("add"), count: fc.integer({ min: 1, max: blockSize * 2 }) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("fail to add"), count: fc.integer({ min: 1, max: blockSize * 2 }) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("remove"), count: fc.integer({ min: 1, max: blockSize * 2 }) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("fail to remove"), count: fc.integer({ min: 1, max: blockSize }) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("start again"), count: fc.constant(0) }) },
+  );
+
+  test("over several blocks, with failures, removals and restarts in between", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 2, maxLength: 9 }), fc.nat(), (steps, seed) => {
+        const draw = draws(seed);
+        const one = world();
+        let nextId = 1;
+        for (const { do: what, count } of steps) {
+          const added = (): PostingEntry[] => Array.from({ length: count }, (_, n) => newRow(nextId + n, draw));
+          const oldest = (): Set<number> =>
+            new Set(
+              one.rows
+                .filter(() => draw(10) > 0)
+                .slice(0, count)
+                .map(({ id }) => id),
+            );
+          if (what === "add") {
+            add(one, added());
+            nextId += count;
+          } else if (what === "fail to add") add(one, added(), { rollBack: true });
+          else if (what === "remove") remove(one, oldest());
+          else if (what === "fail to remove") remove(one, oldest(), { rollBack: true });
+          else one.postings = new Postings(one.db);
+          expectBruteForce(one);
+        }
+        for (const before of [1, 2, blockSize, blockSize + 1, nextId - 1, draw(nextId)]) expectBruteForce(one, before);
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test("a walk that is going on while its block is filled up shows each message once", () => {
+    const one = world();
+    const row = (id: number): PostingEntry => ({ id, messageId: `m-${id}`, userId: "u", anonymousId: null, event: null });
+    add(
+      one,
+      Array.from({ length: blockSize + 100 }, (_, n) => row(n + 1)),
+    );
+    const walk = one.postings.candidates("users", "u");
+    const seen = [walk.next().value as number];
+    add(
+      one,
+      Array.from({ length: blockSize * 2 }, (_, n) => row(blockSize + 101 + n)),
+    );
+    seen.push(...walk);
+    expect(seen).toEqual(Array.from({ length: blockSize + 100 }, (_, n) => blockSize + 100 - n));
+  });
+
+  test("whatever the value is, before and after a restart", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 20 }), (values) => {
+        const one = world();
+        add(
+          one,
+          values.map((value, n) => ({ id: n + 1, messageId: value, userId: value, anonymousId: null, event: value })),
+        );
+        for (const postings of [one.postings, new Postings(one.db)]) {
+          for (const value of values) {
+            const stored = value.toWellFormed();
+            const expected = values.flatMap((each, n) => (each.toWellFormed() === stored ? [n + 1] : [])).toReversed();
+            for (const field of ["users", "events", "message_ids"] as const)
+              expect([...postings.candidates(field, stored)]).toEqual(expected);
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+test("every pair of hash and message from a message on is visited", () => {
+  const one = world();
+  const draw = draws(3);
+  add(
+    one,
+    Array.from({ length: blockSize * 2 + 50 }, (_, n) => newRow(n + 1, draw)),
+  );
+  const from = blockSize + 10;
+  const seen: string[] = [];
+  one.postings.forEach("message_ids", from, (hash, id) => {
+    if (id >= from) seen.push(`${hash} ${id}`);
+  });
+  const expected = one.rows.filter(({ id }) => id >= from).map(({ id, messageId }) => `${hash40(messageId)} ${id}`);
+  expect(seen.toSorted()).toEqual(expected.toSorted());
+});
+
+test("hashes of a hundred thousand similar values are all different", () => {
+  const hashes = new Set(Array.from({ length: 100_000 }, (_, n) => hash40(`user-${n}`)));
+  expect(hashes.size).toBe(100_000);
+});

@@ -1,0 +1,161 @@
+/** A store whose database is in hand, requests as ingest makes them, attempts as delivery makes them, and what must always hold. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect } from "vitest";
+import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
+import type { AttemptRecord, Decision, IncomingMessage, IncomingRequest, Store, Transition } from "../engine/ports.ts";
+import { openDatabase } from "./open.ts";
+import type { Db, OpenedDatabase } from "./open.ts";
+import { createStore } from "./sqlite-store.ts";
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const clean of cleanups.splice(0).reverse()) clean();
+});
+
+export function temporaryDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), "hookyard-store-"));
+  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+export type TestStore = {
+  db: Db;
+  store: Store;
+  /** The same data in a new store, as after a start: nothing is left of what was in memory. */
+  restarted(): TestStore;
+};
+
+export function openTestStore(data = ":memory:"): TestStore {
+  const opened = openDatabase(data);
+  cleanups.push(() => opened.close());
+  return testStoreOn(opened);
+}
+
+function testStoreOn(opened: OpenedDatabase): TestStore {
+  return { db: opened.db, store: createStore(opened), restarted: () => testStoreOn(opened) };
+}
+
+export type MessageDraft = Partial<Omit<IncomingMessage, "offset" | "size" | "route" | "type">> & {
+  type?: MessageType | null;
+  /** Where it goes. */
+  to?: number[];
+  /** Destinations that leave it out. */
+  notTo?: number[];
+  text?: string;
+  /** Thrown where the message is routed, in the middle of the commit. */
+  failure?: Error;
+};
+
+export const startOfTime = Date.UTC(2026, 10, 21);
+
+let nextMessageId = 1;
+
+export function request(messages: MessageDraft[], { sourceId = 1, at = startOfTime, wallAt = at } = {}): IncomingRequest {
+  const texts = messages.map(({ text = "{}" }) => text);
+  const offsets = texts.map((_, place) => texts.slice(0, place).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 1));
+  return {
+    sourceId: sourceId as SourceId,
+    receivedAt: at,
+    wallAt,
+    method: "POST",
+    path: "/v1/batch",
+    headers: [["Content-Type", "application/json"]],
+    body: Buffer.from(`[${texts.join(",")}]`),
+    messages: messages.map((draft, place) => message(draft, offsets[place] ?? 0, Buffer.byteLength(texts[place] ?? ""), at)),
+  };
+}
+
+function message(
+  { to = [], notTo = [], text = "{}", failure, ...draft }: MessageDraft,
+  offset: number,
+  size: number,
+  at: number,
+): IncomingMessage {
+  const decision = (id: number, reason: string): Decision => ({
+    destinationId: id as DestinationId,
+    routed: reason === "routed",
+    reason,
+    detail: `It is ${reason}.`,
+    warnings: [],
+    payload: "documented",
+  });
+  return {
+    messageId: `made-${nextMessageId++}`,
+    type: "track",
+    userId: null,
+    anonymousId: null,
+    event: null,
+    timestamp: at,
+    warnings: [],
+    rejection: null,
+    deduplicate: true,
+    replayOf: null,
+    ...draft,
+    offset,
+    size,
+    route() {
+      if (failure !== undefined) throw failure;
+      return {
+        decisions: [...to.map((id) => decision(id, "routed")), ...notTo.map((id) => decision(id, "disabled"))],
+        payloads: to.length > 0 ? { documented: Buffer.from(text) } : {},
+      };
+    },
+  };
+}
+
+export function attempt(deliveryId: DeliveryId, more: Partial<AttemptRecord> & { status?: number } = {}): AttemptRecord {
+  const { status = 200, ...rest } = more;
+  const outcome: Outcome = status < 300 ? "success" : "http_error";
+  return {
+    deliveryId,
+    round: 1,
+    webhookId: 1 as WebhookId,
+    webhookUrl: "http://127.0.0.1/hook",
+    startedAt: startOfTime,
+    durationMs: 1.25,
+    phases: { connect: 0.25, sent: 0.5, firstByte: 1, done: 1.25 },
+    simulated: false,
+    outcome,
+    retryable: status >= 500,
+    error: null,
+    method: "POST",
+    requestHead: "POST /hook HTTP/1.1\r\n\r\n",
+    response: { status, head: `HTTP/1.1 ${status} Said\r\n\r\n`, body: Buffer.from("said"), bodyLength: 4 },
+    ...rest,
+  };
+}
+
+export function moveTo(deliveryId: DeliveryId, state: DeliveryState, nextAttemptAt: number | null = null, at = startOfTime): Transition {
+  return { deliveryId, at, state, reason: `is_${state}`, nextAttemptAt };
+}
+
+const orphans: Record<string, string> = {
+  "messages without their request": "SELECT id FROM messages WHERE request_id NOT IN (SELECT id FROM requests)",
+  "requests without messages":
+    "SELECT id FROM requests WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.request_id = requests.id) AND messages > 0",
+  "decisions of no message": "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
+  "payloads of no message": "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
+  "deliveries of no message": "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
+  "attempts of no delivery": "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "transitions of no delivery": "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "postings of no message": "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id / 4096 = block)",
+  "messages that are not in the first state of their deliveries": `SELECT id FROM messages
+     WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id)`,
+  "messages that count their attempts wrongly": `SELECT id FROM messages
+     WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id)`,
+};
+
+/** Counts are those of the rows, and no row belongs to something that is not there. */
+export function expectConsistent(db: Db): void {
+  expect(db.prepare("SELECT * FROM message_counts WHERE n <> 0").all()).toEqual(
+    db.prepare("SELECT source_id, type, state, count(*) AS n FROM messages GROUP BY 1, 2, 3 ORDER BY 1, 2, 3").all(),
+  );
+  expect(db.prepare("SELECT * FROM delivery_counts WHERE n <> 0").all()).toEqual(
+    db.prepare("SELECT destination_id, state, count(*) AS n FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2").all(),
+  );
+  for (const [what, sql] of Object.entries(orphans)) expect({ what, rows: db.prepare(sql).all() }).toEqual({ what, rows: [] });
+}

@@ -51,7 +51,7 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
     .pluck();
 
   const setDeliveryState = db.prepare(
-    "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?) WHERE id = ?",
+    "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at) WHERE id = ?",
   );
   const setFirstAttempt = db.prepare("UPDATE deliveries SET first_attempt_at = ? WHERE id = ?");
   const reopen = db.prepare("UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?");
@@ -160,7 +160,8 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
           attempt.response?.body ?? null,
           attempt.response?.bodyLength ?? null,
         );
-        delivery.firstAt = Math.min(delivery.firstAt ?? attempt.startedAt, attempt.startedAt);
+        // Attempts are recorded as they end, and the first that ends may not be the first that started.
+        if (attempt.startedAt < (delivery.firstAt ?? delivery.first_attempt_at ?? Infinity)) delivery.firstAt = attempt.startedAt;
         const message = messages.get(delivery.message_id);
         if (message === undefined) continue;
         message.attempts += 1;
@@ -179,8 +180,7 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
         delivery.firstAt = null;
       }
       for (const delivery of deliveries.values()) {
-        if (delivery !== null && delivery.firstAt !== null && delivery.first_attempt_at === null)
-          setFirstAttempt.run(delivery.firstAt, delivery.id);
+        if (delivery !== null && delivery.firstAt !== null) setFirstAttempt.run(delivery.firstAt, delivery.id);
       }
       for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
     }),

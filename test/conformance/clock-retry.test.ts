@@ -74,7 +74,7 @@ describe("503 for ever", () => {
 });
 
 describe("the window", () => {
-  test("starts with the first attempt, not with the first that failed last", async ({ start }) => {
+  test("starts with the first attempt of a round, not with the one that ended it", async ({ start }) => {
     // One connection: the second delivery's attempt at the slow webhook starts later than that at the quick one.
     const app = await start.app({ clock: "paused" });
     await app.call("settings.update", { laneConnections: 1 });
@@ -94,6 +94,23 @@ describe("the window", () => {
       expect(delivery.state).toBe("expired");
       expect(Math.max(...times) - Math.min(...times)).toBeLessThanOrEqual(window);
     }
+  });
+
+  test("starts with the first attempt also when a later one ends before it", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    await app.call("settings.update", { laneConnections: 1 });
+    const busy = (event: string, delayMs: number) => ({ match: { event }, times: 100, do: "answer" as const, status: 503, delayMs });
+    const first = await app.call("endpoints.create", { name: "First", steps: [busy("One", 0), busy("Two", 4000)] });
+    const later = await app.call("endpoints.create", { name: "Later", steps: [busy("One", 1000), busy("Two", 0)] });
+    await app.destination([first.url, later.url]);
+    await app.send({ event: "One" });
+    const id = await app.send({ event: "Two" });
+    await app.advance({ byMs: 8000 });
+    const delivery = await app.delivery(id);
+    const [one = 0, two = 0] = startTimes(delivery);
+    expect(two - one).toBe(1000);
+    expect(delivery.attempts.map(({ durationMs }) => Math.round(durationMs / 1000))).toEqual([4, 0]);
+    expect(Date.parse(delivery.firstAttemptAt ?? "")).toBe(one);
   });
 
   test("of a custom profile, with its schedule, deadline and set of statuses", async ({ start }) => {

@@ -35,6 +35,7 @@ export class Recorder {
   #works: Work[] = [];
   #timer: WallTimer | null = null;
   #failing = false;
+  #stopped = false;
   /** Attempts put on record so far. */
   attempts = 0;
 
@@ -64,7 +65,7 @@ export class Recorder {
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    if (this.#attempts.length === 0 && this.#transitions.length === 0) return;
+    if (this.#stopped || (this.#attempts.length === 0 && this.#transitions.length === 0)) return;
     try {
       this.#options.store.record(this.#attempts, this.#transitions);
     } catch (error) {
@@ -88,6 +89,7 @@ export class Recorder {
 
   stop(): void {
     this.flush();
+    this.#stopped = true;
     this.#timer?.cancel();
   }
 }

@@ -89,8 +89,7 @@ export class Station {
       store: options.store,
       changes: options.changes,
       attemptsUnderWay: () => this.#running.size,
-      // Nothing is taken up in a stop, but what ends in it is on record at once: the stop waits for that.
-      onReady: () => (this.#stopping ? this.#recorder.flush() : this.kick()),
+      onReady: () => this.kick(),
       onRecorded: options.onAttempts,
       report: options.report,
     });
@@ -113,15 +112,19 @@ export class Station {
     this.kick();
   }
 
-  /** Something may have become ready: looked at in the next turn of the event loop. */
+  /**
+   * Something may have become ready: looked at in the next turn of the event loop. In a stop nothing is taken up any
+   * more, but what ends is still put on record: the stop waits for that.
+   */
   kick(): void {
-    if (this.#pumping !== null || this.#stopping) return;
+    if (this.#pumping !== null) return;
     this.#pumping = this.#options.activity.begin();
     setImmediate(() => {
       const work = this.#pumping;
       this.#pumping = null;
       try {
-        if (!this.#stopping) this.#pump();
+        if (this.#stopping) this.#recorder.flush();
+        else this.#pump();
       } catch (error) {
         this.#options.report(error);
         this.#retryAfterError?.cancel();

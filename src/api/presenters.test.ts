@@ -72,6 +72,8 @@ const message: MessageDetails = {
   reason: null,
   attempts: 2,
   lastStatus: 503,
+  nextAttemptAt: null,
+  marks: [],
   pinned: false,
   replayOf: null,
   requestId: 1 as RequestId,

@@ -44,6 +44,8 @@ export function presentMessage(message: MessageSummary): MessageSummaryAnswer {
     lastStatus: message.lastStatus,
     pinned: message.pinned,
     replayOf: message.replayOf === null ? null : messageIds.format(message.replayOf),
+    nextAttemptAt: presentTimeOrNull(message.nextAttemptAt),
+    marks: message.marks,
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails } from "./deliveries.ts";
-import { byId, bytes, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+import { byId, bytes, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
 
 export const messageType = z.enum(messageTypes).meta({ id: "MessageType" });
 export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
@@ -27,7 +27,7 @@ export const messageSummary = z
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
     marks: z
       .array(z.object({ lane: z.int(), round: z.int(), outcome: z.enum(outcomes) }))
-      .describe("Its attempts in short: a lane per webhook, counted from 0, in the order of the rounds. Filled in lists only."),
+      .describe("Its attempts in short: a lane per webhook, counted from 0, in the order of the rounds."),
   })
   .meta({ id: "MessageSummary" });
 export type MessageSummaryAnswer = z.output<typeof messageSummary>;
@@ -63,14 +63,20 @@ export const messageCalls = [
     name: "messages.list",
     method: "GET",
     path: "/api/messages",
-    summary: "Messages, newest first.",
+    summary: "Messages, newest first. A member given several times means any of its values.",
     query: z.strictObject({
-      sourceId: z.string().optional(),
-      type: messageType.optional(),
-      state: messageState.optional(),
-      userId: z.string().optional(),
-      event: z.string().optional(),
-      reason: z.string().optional(),
+      sourceId: oneOrMany(z.string()).optional(),
+      type: oneOrMany(messageType).optional(),
+      state: oneOrMany(messageState).optional(),
+      userId: oneOrMany(z.string()).optional().describe("Known or anonymous."),
+      event: oneOrMany(z.string()).optional(),
+      reason: oneOrMany(z.string()).optional(),
+      status: oneOrMany(z.string().regex(/^([1-5]xx|[1-5]\d\d)$/))
+        .optional()
+        .describe("Of the newest answer: `503`, or `5xx` for all of its hundred."),
+      attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
+        .optional()
+        .describe("How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`."),
       search: z.string().optional().describe("Free text, in the bytes of the message as it came."),
       ...page,
     }),

@@ -29,6 +29,11 @@ export const page = {
   cursor: z.string().optional().describe("`nextCursor` of the page before."),
 };
 
+/** Over HTTP, a query parameter that may be there several times. */
+export function oneOrMany<Value extends z.ZodType>(value: Value) {
+  return z.union([value, z.array(value).min(1).max(100)]);
+}
+
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item) });
 }

@@ -213,13 +213,21 @@ export type DeliveryStore = {
 
 // ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+export type OneOrMany<Value extends string | number> = Value | readonly Value[];
+
+/** Several values of one member mean any of them. */
 export type MessageFilter = {
-  sourceId?: SourceId;
-  type?: MessageType;
-  state?: MessageState;
-  userId?: string;
-  event?: string;
-  reason?: string;
+  sourceId?: OneOrMany<SourceId>;
+  type?: OneOrMany<MessageType>;
+  state?: OneOrMany<MessageState>;
+  /** Known or anonymous. */
+  userId?: OneOrMany<string>;
+  event?: OneOrMany<string>;
+  reason?: OneOrMany<string>;
+  /** Of the newest answer: `503`, or `5xx`. */
+  status?: OneOrMany<string>;
+  /** How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`. */
+  attempts?: OneOrMany<string>;
   /** Free text, in the bytes of the message as it came. */
   search?: string;
 };
@@ -242,7 +250,13 @@ export type MessageSummary = {
   lastStatus: number | null;
   pinned: boolean;
   replayOf: MessageRowId | null;
+  /** The earliest of its deliveries' next rounds. */
+  nextAttemptAt: number | null;
+  marks: AttemptMark[];
 };
+
+/** An attempt in short: a lane per webhook, from 0. */
+export type AttemptMark = { lane: number; round: number; outcome: Outcome };
 
 export type MessageDetails = MessageSummary & {
   requestId: RequestId;
@@ -288,7 +302,7 @@ export type QueryStore = {
   deliveries(filter: DeliveryFilter, limit: number, before: DeliveryId | null): Page<DeliverySummary, DeliveryId>;
   stats(): Stats;
   /** The message with the request that brought it, for replay. */
-  messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number }; batched: boolean } | null;
+  messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
 };
 

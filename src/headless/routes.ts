@@ -1,5 +1,6 @@
 /** From a method and a path to a call of the contract, and from the parts of a request to the call's input. */
 
+import { z } from "zod";
 import type { Call, Method } from "../contract/call.ts";
 import { calls } from "../contract/contract.ts";
 import type { Problem } from "../domain/problem.ts";
@@ -40,11 +41,13 @@ export function matchPath(path: string): Map<Method, Match> | Problem {
 /** One flat object, as the API takes it. A member in the wrong place is refused, not moved. */
 export function inputOf({ call, params }: Match, query: URLSearchParams, body: object): object | Problem {
   const input = new Map<string, unknown>(Object.entries(params));
-  for (const [name, text] of query) {
+  for (const name of new Set(query.keys())) {
     const schema = call.query !== null && Object.hasOwn(call.query.shape, name) ? call.query.shape[name] : undefined;
     if (schema === undefined) return invalid(`Unknown query parameter ${name}. It is not part of this call; check its spelling.`);
-    if (input.has(name)) return invalid(`The query parameter ${name} is there twice.`);
-    input.set(name, schema.safeParse(text).success ? text : literalOf(text));
+    const [text = "", ...others] = query.getAll(name);
+    if (others.length === 0) input.set(name, schema.safeParse(text).success ? text : literalOf(text));
+    else if (takesMany(schema)) input.set(name, [text, ...others]);
+    else return invalid(`The query parameter ${name} is there twice.`);
   }
   for (const [name, value] of Object.entries(body)) {
     const isElsewhere = [call.params, call.query].some((part) => part !== null && Object.hasOwn(part.shape, name));
@@ -52,6 +55,11 @@ export function inputOf({ call, params }: Match, query: URLSearchParams, body: o
     input.set(name, value);
   }
   return Object.fromEntries(input);
+}
+
+function takesMany(schema: z.ZodType): boolean {
+  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
+  return inner instanceof z.ZodUnion && inner.options.some((option) => option instanceof z.ZodArray);
 }
 
 /** A query is text; where a call wants a number or a boolean, this is the one that was written. */

@@ -1,5 +1,5 @@
 import type { InputOf } from "../../contract/contract.ts";
-import type { MessageRowId } from "../../domain/ids.ts";
+import type { MessageRowId, SourceId } from "../../domain/ids.ts";
 import { messageIds, sourceIds } from "../../domain/ids.ts";
 import type { Problem } from "../../domain/problem.ts";
 import { invalid, isProblem, notFound } from "../../domain/problem.ts";
@@ -13,8 +13,13 @@ type Filter = Omit<InputOf<"messages.list">, "limit" | "cursor">;
 
 function filterFrom({ sourceId, ...rest }: Filter): MessageFilter | Problem {
   if (sourceId === undefined) return rest;
-  const id = sourceIds.parse(sourceId);
-  return id === null ? invalid(`sourceId: ${sourceId} is not the id of a source.`) : { ...rest, sourceId: id };
+  const ids: SourceId[] = [];
+  for (const text of typeof sourceId === "string" ? [sourceId] : sourceId) {
+    const id = sourceIds.parse(text);
+    if (id === null) return invalid(`sourceId: ${text} is not the id of a source.`);
+    ids.push(id);
+  }
+  return { ...rest, sourceId: ids };
 }
 
 export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {

@@ -1,0 +1,139 @@
+/** One message as its row and what hangs on it say it is. */
+
+import type { DestinationId, MessageRowId, RequestId, SourceId } from "../domain/ids.ts";
+import type { AttemptMark, Decision, IncomingRequest, MessageDetails, MessageSummary } from "../engine/ports.ts";
+import { messageStateAt, outcomeAt, shapeAt, typeAt } from "./codes.ts";
+import { deliveriesOfMessage } from "./delivery-queries.ts";
+import type { Db } from "./open.ts";
+
+export type MessageRow = {
+  id: number;
+  request_id: number;
+  offset: number;
+  size: number;
+  message_id: string;
+  source_id: number;
+  type: number;
+  state: number;
+  user_id: string | null;
+  anonymous_id: string | null;
+  event: string | null;
+  received_at: number;
+  timestamp: number;
+  reason: string | null;
+  extra: string | null;
+  attempts: number;
+  last_status: number | null;
+  pinned: number;
+};
+
+type Extra = { warnings?: string[]; detail?: string; duplicateOf?: number; replayOf?: number };
+
+export type MessageReader = {
+  summary(row: MessageRow): MessageSummary;
+  details(row: MessageRow): MessageDetails;
+  /** The request that brought it, without its messages. */
+  request(row: MessageRow): Omit<IncomingRequest, "messages"> | null;
+};
+
+type RequestRow = {
+  sourceId: SourceId;
+  receivedAt: number;
+  wallAt: number;
+  method: string;
+  path: string;
+  headers: string;
+  body: Buffer;
+  messages: number;
+};
+
+type DecisionRow = { destination_id: number; reason: string; detail: string; warnings: string | null; shape: number };
+
+export function createMessageReader(db: Db): MessageReader {
+  const requests = db.prepare<[number], RequestRow>(
+    "SELECT source_id AS sourceId, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, body, messages FROM requests WHERE id = ?",
+  );
+  const decisions = db.prepare<[number], DecisionRow>(
+    "SELECT destination_id, reason, detail, warnings, shape FROM decisions WHERE message_id = ? ORDER BY destination_id",
+  );
+  const nextAttempt = db
+    .prepare<[number], number | null>("SELECT min(next_attempt_at) FROM deliveries WHERE message_id = ? AND state = 2")
+    .pluck();
+  const attempts = db.prepare<[number], { webhook_id: number; round: number; outcome: number }>(
+    `SELECT attempts.webhook_id, attempts.round, attempts.outcome FROM deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
+     WHERE deliveries.message_id = ? ORDER BY attempts.round, attempts.id`,
+  );
+
+  function marksOf(id: number): AttemptMark[] {
+    const made = attempts.all(id);
+    const lanes = [...new Set(made.map(({ webhook_id }) => webhook_id))].sort((a, b) => a - b);
+    return made.map(({ webhook_id, round, outcome }) => ({ lane: lanes.indexOf(webhook_id), round, outcome: outcomeAt(outcome) }));
+  }
+
+  function summary(row: MessageRow): MessageSummary {
+    const replayOf = row.extra === null ? undefined : (JSON.parse(row.extra) as Extra).replayOf;
+    const state = messageStateAt(row.state);
+    return {
+      id: row.id as MessageRowId,
+      messageId: row.message_id,
+      sourceId: row.source_id as SourceId,
+      type: typeAt(row.type),
+      userId: row.user_id,
+      anonymousId: row.anonymous_id,
+      event: row.event,
+      receivedAt: row.received_at,
+      timestamp: row.timestamp,
+      state,
+      reason: row.reason,
+      attempts: row.attempts,
+      lastStatus: row.last_status,
+      pinned: row.pinned === 1,
+      replayOf: (replayOf ?? null) as MessageRowId | null,
+      nextAttemptAt: row.attempts > 0 ? (nextAttempt.get(row.id) ?? null) : null,
+      marks: row.attempts > 0 ? marksOf(row.id) : [],
+    };
+  }
+
+  return {
+    summary,
+    request(row) {
+      const request = requests.get(row.request_id);
+      if (request === undefined) return null;
+      const { messages: _messages, headers, ...rest } = request;
+      return { ...rest, headers: JSON.parse(headers) as [string, string][] };
+    },
+    details(row) {
+      const extra: Extra = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
+      const request = requests.get(row.request_id);
+      const body = request?.body ?? Buffer.alloc(0);
+      return {
+        ...summary(row),
+        requestId: row.request_id as RequestId,
+        detail: extra.detail ?? null,
+        duplicateOf: (extra.duplicateOf ?? null) as MessageRowId | null,
+        warnings: extra.warnings ?? [],
+        raw: body.subarray(row.offset, row.offset + row.size),
+        request: {
+          method: request?.method ?? "",
+          path: request?.path ?? "",
+          headers: request === undefined ? [] : (JSON.parse(request.headers) as [string, string][]),
+          size: body.length,
+          messages: request?.messages ?? 0,
+        },
+        decisions: decisions.all(row.id).map(decisionOf),
+        deliveries: deliveriesOfMessage(db, row.id as MessageRowId),
+      };
+    },
+  };
+}
+
+function decisionOf({ destination_id, reason, detail, warnings, shape }: DecisionRow): Decision {
+  return {
+    destinationId: destination_id as DestinationId,
+    routed: reason === "routed",
+    reason,
+    detail,
+    warnings: warnings === null ? [] : (JSON.parse(warnings) as string[]),
+    payload: shapeAt(shape),
+  };
+}

@@ -17,8 +17,8 @@ function clientOf(
     host: app.url,
     flushAt,
     async httpClient(url, options) {
-      retryCounts.push(new Headers(options?.headers as Record<string, string>).get("x-retry-count"));
-      const response = await fetch(url, options as RequestInit);
+      retryCounts.push(new Headers(options?.headers).get("x-retry-count"));
+      const response = await fetch(url, options);
       answers.push(response.status);
       return response;
     },
@@ -94,7 +94,7 @@ test.each(troubles)("$trouble makes it try again, and nothing is lost or there t
   expect([seen.answers, seen.retryCounts, seen.errors]).toEqual([answers, retryCounts, []]);
 
   const received = await destination.received();
-  expect(received.map(({ event }) => event).toSorted()).toEqual(["Event 0", "Event 1", "Event 2", "Event 3", "Event 4"]);
+  expect(received.map(({ event }) => event ?? "").toSorted()).toEqual(["Event 0", "Event 1", "Event 2", "Event 3", "Event 4"]);
   expect((await app.call("stats.get", {})).messages.byState).toMatchObject({ delivered: 5, duplicate: 0, rejected: 0 });
 });
 
@@ -106,7 +106,7 @@ test("an answer that is lost after the commit makes it send everything again: re
     writeKey,
     host: app.url,
     async httpClient(url, options) {
-      const response = await fetch(url, options as RequestInit);
+      const response = await fetch(url, options);
       if (lost++ === 0) throw new Error("the answer was lost");
       return response;
     },

@@ -9,6 +9,8 @@ export const writeKey = "wk_test";
 
 type Sending = { method?: string; key?: string | null; headers?: Record<string, string> };
 
+export type Payload = { type: string; messageId: string; timestamp: string; event?: string; [member: string]: unknown };
+
 export type IngestApp = Awaited<ReturnType<typeof startIngestApp>>;
 
 const started: { stop(): Promise<void>; reported: unknown[] }[] = [];
@@ -76,10 +78,10 @@ export async function startIngestApp({
       const endpoint = await call("endpoints.create", { name: "Receiver", steps: [{ do: "answer", status: 200 }] });
       const destination = await call("destinations.create", { name: "Warehouse", webhooks: [{ url: endpoint.url }], ...draft });
       /** Payloads in the order in which they arrived, once everything queued has been sent. */
-      const received = async (): Promise<Record<string, unknown>[]> => {
+      const received = async (): Promise<Payload[]> => {
         await call("pipeline.settle", {});
         const { items } = await call("endpoints.requests", { id: endpoint.id, limit: 500 });
-        return items.toReversed().map(({ body }) => JSON.parse(body as string) as Record<string, unknown>);
+        return items.toReversed().map(({ body }) => JSON.parse(body as string) as Payload);
       };
       return { ...destination, received };
     },

@@ -58,7 +58,7 @@ describe("a call over HTTP", () => {
 
   test.each([
     ["GET", "/api/messages?colour=red", undefined, 400, "invalid", "colour"],
-    ["GET", "/api/messages?limit=1&limit=2", undefined, 400, "invalid", "state"],
+    ["GET", "/api/messages?limit=1&limit=2", undefined, 400, "invalid", "limit"],
     ["POST", "/api/settle?timeoutMs=5", "{}", 400, "invalid", "timeoutMs"],
     ["PATCH", "/api/sources/src_1", '{"id":"src_2"}', 400, "invalid", "id"],
     ["POST", "/api/sources", "{", 400, "bad_json", "JSON"],

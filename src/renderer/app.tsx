@@ -1,21 +1,27 @@
 /** The inspector: the frame, the view of the place, and what lies over both. */
 
 import { useEffect, type ReactNode } from "react";
-import { Frame } from "./features/frame/frame.tsx";
-import { LaterView } from "./features/later/later-view.tsx";
+import { ownCommands } from "./features/commands/own-commands.ts";
 import { useOverlay } from "./features/commands/overlay.ts";
+import { Palette } from "./features/commands/palette.tsx";
+import { Shortcuts } from "./features/commands/shortcuts.tsx";
+import { Frame, navigation } from "./features/frame/frame.tsx";
+import { LaterView } from "./features/later/later-view.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
-import { useCommands } from "./stores/commands.ts";
+import { useCommands, useOffer } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 
 const viewsOf: Partial<Record<View, () => ReactNode>> = {};
 
+const commands = ownCommands(navigation);
+
 export function App() {
   const view = usePlace((place) => place.view);
   useEffect(followChanges, []);
   useEffect(listenToKeys, []);
+  useOffer("own", commands);
   useKeys({
     Space: () => void pauseOrRun(),
     ".": () => void stepClock(),
@@ -24,5 +30,11 @@ export function App() {
     "mod+k": () => useCommands.getState().open(),
   });
   const View = viewsOf[view];
-  return <Frame>{View === undefined ? <LaterView view={view} /> : <View />}</Frame>;
+  return (
+    <>
+      <Frame>{View === undefined ? <LaterView view={view} /> : <View />}</Frame>
+      <Palette />
+      <Shortcuts />
+    </>
+  );
 }

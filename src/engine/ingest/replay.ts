@@ -4,28 +4,22 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../../domain/json.ts";
-import { problem, type Problem } from "../../domain/problem.ts";
-
-const curlyClose = 0x7d;
+import { isObject, type Json } from "../../domain/json.ts";
+import { isProblem, problem, type Problem } from "../../domain/problem.ts";
+import { parseBody } from "./parse.ts";
 
 export function replayBody(body: Uint8Array, span: { offset: number; size: number }, batched: boolean): Buffer | Problem {
   const bytes = Buffer.from(body);
+  const parsed = parseBody(bytes, batched);
   const message = bytes.subarray(span.offset, span.offset + span.size);
-  const root = parse(bytes);
-  if (root === null || message.at(-1) !== curlyClose || message.length < 3) {
+  const value = isProblem(parsed) ? null : (JSON.parse(message.toString("utf8")) as Json);
+  if (isProblem(parsed) || !isObject(value)) {
     return problem(409, "not_replayable", "This was rejected because it is no message at all, so there is nothing to send again.");
   }
-  const replayed = Buffer.concat([message.subarray(0, -1), Buffer.from(`,"messageId":${JSON.stringify(randomUUID())}}`)]);
+  const comma = Object.keys(value).length === 0 ? "" : ",";
+  const replayed = Buffer.concat([message.subarray(0, -1), Buffer.from(`${comma}"messageId":${JSON.stringify(randomUUID())}}`)]);
   if (!batched) return replayed;
-  const defaults = JSON.stringify({ context: root["context"], integrations: root["integrations"], sentAt: root["sentAt"] });
+  const { context, integrations, sentAt } = parsed.root;
+  const defaults = JSON.stringify({ context, integrations, sentAt });
   return Buffer.concat([Buffer.from(`{"batch":[`), replayed, Buffer.from(defaults === "{}" ? "]}" : `],${defaults.slice(1)}`)]);
-}
-
-function parse(bytes: Buffer): JsonObject | null {
-  try {
-    return JSON.parse(bytes.toString("utf8")) as JsonObject;
-  } catch {
-    return null;
-  }
 }

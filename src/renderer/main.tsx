@@ -1,11 +1,11 @@
 /** Starts the inspector in whichever host it finds itself. */
 
+import "./kit/tokens.css";
+import "./kit/kit.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { createHttpTransport } from "./transport/http.ts";
 import { setTransport } from "./transport/transport.ts";
-import "./kit/tokens.css";
-import "./kit/kit.css";
 
 /** The token comes in the address once, leaves it at once, and stays for reloads of this tab. */
 function takeToken(): string {

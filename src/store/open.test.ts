@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { OpenError } from "../app-errors.ts";
 import { migrations } from "./migrations/migrations.ts";
-import { dataFileName, openDatabase } from "./open.ts";
+import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import { expectConsistent, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
 

@@ -54,7 +54,10 @@ export const startOfTime = Date.UTC(2026, 10, 21);
 
 let nextMessageId = 1;
 
-export function request(messages: MessageDraft[], { sourceId = 1, at = startOfTime, wallAt = at } = {}): IncomingRequest {
+export function request(
+  messages: MessageDraft[],
+  { sourceId = 1, at = startOfTime, wallAt = at }: { sourceId?: number; at?: number; wallAt?: number } = {},
+): IncomingRequest {
   const texts = messages.map(({ text = "{}" }) => text);
   const offsets = texts.map((_, place) => texts.slice(0, place).reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 1));
   return {

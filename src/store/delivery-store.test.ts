@@ -1,0 +1,201 @@
+import { describe, expect, test } from "vitest";
+import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
+import type { TestStore } from "./store.fixture.ts";
+import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+
+const first = 1 as DestinationId;
+const far = startOfTime + 1_000_000;
+const delivery = (id: number): DeliveryId => id as DeliveryId;
+const webhook = (id: number): WebhookId => id as WebhookId;
+
+function queue({ store }: TestStore, count: number, to = [1]): void {
+  store.commit([request(Array.from({ length: count }, (_, n) => ({ to, text: `{"n":${n + 1}}` })))]);
+}
+
+function claimed({ store }: TestStore, now = startOfTime, limit = 100): number[] {
+  return store.claim(first, now, limit).map(({ id }) => id);
+}
+
+/** A claim and a round that failed, to be tried again at the time. */
+function wait(one: TestStore, id: number, nextAttemptAt: number, startedAt = startOfTime): void {
+  one.store.record([attempt(delivery(id), { status: 503, startedAt })], [moveTo(delivery(id), "waiting", nextAttemptAt)]);
+}
+
+describe("a claim", () => {
+  test("takes what is due in the order in which it was due, then what is queued, each once, and of its destination only", () => {
+    const one = openTestStore();
+    queue(one, 4);
+    queue(one, 1, [2]);
+    claimed(one);
+    wait(one, 2, startOfTime + 5000);
+    wait(one, 3, startOfTime + 3000);
+    wait(one, 4, startOfTime + 9000);
+    queue(one, 2);
+    expect(one.store.countRunnable(first, startOfTime + 5000, 100)).toBe(4);
+    expect(one.store.nextDueAt([first])).toBe(startOfTime + 3000);
+    expect(claimed(one, startOfTime + 5000, 3)).toEqual([3, 2, 6]);
+    expect(claimed(one, startOfTime + 5000, 3)).toEqual([7]);
+    expect(claimed(one, startOfTime + 5000, 3)).toEqual([]);
+    expect(one.store.nextDueAt([first])).toBe(startOfTime + 9000);
+    expect(one.store.delivery(delivery(5))?.state).toBe("queued");
+    expectConsistent(one.db);
+  });
+
+  test("carries the payload, the round, the window, and the webhooks that failed for good in it", () => {
+    const one = openTestStore();
+    queue(one, 1);
+    expect(one.store.claim(first, startOfTime, 1)).toEqual([
+      {
+        id: 1,
+        messageRow: 1,
+        destinationId: 1,
+        round: 1,
+        windowRound: 1,
+        firstAttemptAt: null,
+        finished: [],
+        payload: Buffer.from('{"n":1}'),
+      },
+    ]);
+    one.store.record(
+      [
+        attempt(delivery(1), { webhookId: webhook(7), status: 404 }),
+        attempt(delivery(1), { webhookId: webhook(8), status: 503, startedAt: startOfTime + 2 }),
+      ],
+      [moveTo(delivery(1), "waiting", far)],
+    );
+    expect(one.store.claim(first, far, 1)).toMatchObject([{ round: 2, windowRound: 1, firstAttemptAt: startOfTime, finished: [7] }]);
+    one.store.record([attempt(delivery(1), { round: 2, webhookId: webhook(8), status: 410 })], [moveTo(delivery(1), "failed")]);
+    one.store.record([], [moveTo(delivery(1), "queued")]);
+    expect(one.store.claim(first, far, 1)).toMatchObject([{ round: 3, windowRound: 3, firstAttemptAt: null, finished: [] }]);
+  });
+});
+
+test("the window begins with the first attempt, also when that is on record long before its round is over", () => {
+  const one = openTestStore();
+  queue(one, 1);
+  claimed(one);
+  one.store.record([attempt(delivery(1), { webhookId: webhook(1), status: 503, startedAt: startOfTime + 10 })], []);
+  one.store.record(
+    [attempt(delivery(1), { webhookId: webhook(2), status: 503, startedAt: startOfTime + 4000 })],
+    [moveTo(delivery(1), "waiting", far)],
+  );
+  expect(one.store.delivery(delivery(1))?.firstAttemptAt).toBe(startOfTime + 10);
+  expect(one.store.heldPastWindow(first, startOfTime + 109, 100)).toEqual([]);
+  expect(one.store.heldPastWindow(first, startOfTime + 110, 100)).toEqual([1]);
+  expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 110);
+});
+
+test("a message shows the first state of its deliveries, its attempts and the last status", () => {
+  const one = openTestStore();
+  queue(one, 1, [1, 2]);
+  const state = () => one.store.message(1 as MessageRowId);
+  claimed(one);
+  expect(state()).toMatchObject({ state: "sending", attempts: 0, lastStatus: null });
+  one.store.record([attempt(delivery(1), { status: 503 })], [moveTo(delivery(1), "waiting", far)]);
+  expect(state()).toMatchObject({ state: "queued", attempts: 1, lastStatus: 503 });
+  one.store.claim(2 as DestinationId, startOfTime, 1);
+  one.store.record(
+    [attempt(delivery(2), { webhookId: webhook(2) }), attempt(delivery(2), { webhookId: webhook(3), status: 404 })],
+    [moveTo(delivery(2), "delivered")],
+  );
+  expect(state()).toMatchObject({ state: "waiting", attempts: 3, lastStatus: 404 });
+  one.store.record([attempt(delivery(2), { webhookId: webhook(4), status: 204 })], [moveTo(delivery(1), "cancelled")]);
+  expect(state()).toMatchObject({ state: "cancelled", attempts: 4, lastStatus: 204 });
+  expectConsistent(one.db);
+});
+
+describe("after a crash", () => {
+  test("what was being sent is queued again, in a round of its own when the last one left an attempt", () => {
+    const one = openTestStore();
+    queue(one, 3);
+    claimed(one, startOfTime, 2);
+    one.store.record([attempt(delivery(2), { status: 503, startedAt: startOfTime + 1 })], []);
+    const { store, db } = one.restarted();
+    expect(store.requeueInterrupted(startOfTime + 500)).toBe(2);
+    expect(store.requeueInterrupted(startOfTime + 500)).toBe(0);
+    expect(store.message(1 as MessageRowId)?.deliveries[0]).toMatchObject({
+      state: "queued",
+      reason: "restarted",
+      transitions: [{ at: startOfTime + 500, state: "queued", reason: "restarted" }],
+    });
+    expect(store.claim(first, startOfTime, 10).map(({ id, round, firstAttemptAt }) => [id, round, firstAttemptAt])).toEqual([
+      [1, 1, null],
+      [2, 2, startOfTime + 1],
+      [3, 1, null],
+    ]);
+    expectConsistent(db);
+  });
+
+  test("a retry that was being sent stays in its new window", () => {
+    const one = openTestStore();
+    queue(one, 1);
+    claimed(one);
+    one.store.record([attempt(delivery(1), { status: 404 })], [moveTo(delivery(1), "failed")]);
+    one.store.record([], [moveTo(delivery(1), "queued")]);
+    claimed(one);
+    one.store.requeueInterrupted(startOfTime);
+    expect(one.store.claim(first, startOfTime, 1)).toMatchObject([{ round: 2, windowRound: 2, finished: [] }]);
+  });
+
+  test("overdue deliveries of every destination run in the order in which they were due, apart, and all within the time", () => {
+    const one = openTestStore();
+    queue(one, 40);
+    queue(one, 1, [2]);
+    claimed(one);
+    one.store.claim(2 as DestinationId, startOfTime, 1);
+    for (let id = 1; id <= 39; id += 1) wait(one, id, startOfTime + 40_000 - id * 1000);
+    wait(one, 40, far);
+    wait(one, 41, startOfTime + 500);
+    const now = startOfTime + 50_000;
+    expect(one.store.spreadOverdue(now, 250, 5000)).toBe(40);
+    const due = one.db
+      .prepare("SELECT id, next_attempt_at AS at FROM deliveries WHERE state = 2 ORDER BY next_attempt_at, id DESC")
+      .all() as { id: number; at: number }[];
+    const times = due.filter(({ id }) => id !== 40).map(({ at }) => at);
+    expect(due[0]).toEqual({ id: 41, at: now });
+    expect(due.filter(({ id }) => id < 40).map(({ id }) => id)).toEqual(Array.from({ length: 39 }, (_, n) => 39 - n));
+    expect(times.every((at) => at % 1000 === 0 && at >= now && at <= now + 5000)).toBe(true);
+    expect(Math.max(...[0, 1, 2, 3, 4, 5].map((second) => times.filter((at) => at === now + second * 1000).length))).toBeLessThanOrEqual(9);
+    expect(one.store.delivery(delivery(40))?.nextAttemptAt).toBe(far);
+    expect(one.store.message(1 as MessageRowId)?.deliveries[0]?.transitions.at(-1)).toMatchObject({
+      at: now,
+      state: "waiting",
+      reason: "overdue",
+    });
+    expect(one.store.spreadOverdue(now, 250, 5000)).toBe(0);
+    expectConsistent(one.db);
+  });
+});
+
+test("pages of deliveries are complete and in order for every filter, while others change", () => {
+  const one = openTestStore();
+  for (let n = 0; n < 30; n += 1) queue(one, 3, [[1], [2], [1, 2]][n % 3]);
+  claimed(one, startOfTime, 40);
+  one.store.record(
+    [],
+    Array.from({ length: 20 }, (_, n) => moveTo(delivery(n * 2 + 1), "failed")),
+  );
+  const all = one.db.prepare("SELECT id, destination_id AS d, state FROM deliveries ORDER BY id DESC").all() as {
+    id: number;
+    d: number;
+    state: number;
+  }[];
+  const codes = { sending: 0, queued: 1, failed: 3, delivered: 6 } as const;
+  for (const destinationId of [undefined, 1, 2, 3] as (DestinationId | undefined)[]) {
+    for (const state of [undefined, "sending", "queued", "failed", "delivered"] as const) {
+      const expected = all.filter(
+        (row) => (destinationId === undefined || row.d === destinationId) && (state === undefined || row.state === codes[state]),
+      );
+      const filter = { ...(destinationId === undefined ? {} : { destinationId }), ...(state === undefined ? {} : { state }) };
+      const seen: number[] = [];
+      for (let before: DeliveryId | null = null; ;) {
+        const page = one.store.deliveries(filter, 7, before);
+        expect(page).toMatchObject({ total: expected.length, totalCapped: false });
+        seen.push(...page.items.map(({ id }) => id));
+        before = page.nextCursor;
+        if (before === null) break;
+      }
+      expect(seen).toEqual(expected.map(({ id }) => id));
+    }
+  }
+});

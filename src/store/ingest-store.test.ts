@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import type { DestinationId } from "../domain/ids.ts";
+import type { MessageDraft, TestStore } from "./store.fixture.ts";
+import { expectConsistent, openTestStore, request, startOfTime } from "./store.fixture.ts";
+
+const day = 24 * 60 * 60 * 1000;
+
+function commitOne({ store }: TestStore, draft: MessageDraft, more: { at?: number; sourceId?: number } = {}) {
+  const committed = store.commit([request([draft], more)])[0]?.[0];
+  if (committed === undefined) throw new Error("nothing was committed");
+  return committed;
+}
+
+describe("a message id that comes again", () => {
+  test("from the same source within 24 hours is a duplicate of the first", () => {
+    const one = openTestStore();
+    expect(commitOne(one, { messageId: "a", to: [1] })).toMatchObject({ state: "queued", duplicateOf: null });
+    expect(commitOne(one, { messageId: "a", to: [1] }, { at: startOfTime + day })).toMatchObject({ state: "duplicate", duplicateOf: 1 });
+    expect(one.store.message(2 as never)).toMatchObject({
+      state: "duplicate",
+      reason: "duplicate",
+      duplicateOf: 1,
+      deliveries: [],
+      decisions: [],
+    });
+  });
+
+  test("after 24 hours, from another source, or where duplicates are wanted, is a message like any other", () => {
+    const one = openTestStore();
+    commitOne(one, { messageId: "a" });
+    expect(commitOne(one, { messageId: "a" }, { sourceId: 2 }).state).toBe("filtered");
+    expect(commitOne(one, { messageId: "a", deduplicate: false }).state).toBe("filtered");
+    expect(commitOne(one, { messageId: "a" }, { at: startOfTime + day + 1 }).state).toBe("filtered");
+  });
+
+  test("is a duplicate of the first even when the ones between were duplicates, and not of a rejected one", () => {
+    const one = openTestStore();
+    const rejection = { reason: "missing_event", detail: "There is no event." };
+    commitOne(one, { messageId: "a", rejection });
+    expect(commitOne(one, { messageId: "a" })).toMatchObject({ id: 2, state: "filtered" });
+    expect(commitOne(one, { messageId: "a" }).duplicateOf).toBe(2);
+    expect(commitOne(one, { messageId: "a" }).duplicateOf).toBe(2);
+    expect(commitOne(one, { messageId: "a", rejection }).state).toBe("rejected");
+  });
+
+  test("within one request, and within one commit", () => {
+    const one = openTestStore();
+    const twice = { messageId: "a" };
+    expect(
+      one.store
+        .commit([request([twice, twice]), request([twice])])
+        .flat()
+        .map(({ state }) => state),
+    ).toEqual(["filtered", "duplicate", "duplicate"]);
+  });
+
+  test("is known after a restart, and among tens of thousands", () => {
+    const one = openTestStore();
+    for (let n = 0; n < 30; n += 1) one.store.commit([request(Array.from({ length: 1000 }, (_, i) => ({ messageId: `m-${n}-${i}` })))]);
+    expect(commitOne(one, { messageId: "m-29-999" }).duplicateOf).toBe(30_000);
+    const again = one.restarted();
+    expect(commitOne(again, { messageId: "m-0-0" }).duplicateOf).toBe(1);
+    expect(commitOne(again, { messageId: "m-29-999" }).duplicateOf).toBe(30_000);
+    expect(commitOne(again, { messageId: "m-30-0" }).duplicateOf).toBe(null);
+  });
+
+  test("with a lone surrogate in it is known too, before and after a restart", () => {
+    const one = openTestStore();
+    commitOne(one, { messageId: "a\ud800" });
+    expect(commitOne(one, { messageId: "a\ud800" }).duplicateOf).toBe(1);
+    expect(commitOne(one.restarted(), { messageId: "a\ud800" }).duplicateOf).toBe(1);
+  });
+
+  test("is new again when retention has removed the first", () => {
+    const one = openTestStore();
+    commitOne(one, { messageId: "a" });
+    one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10);
+    expect(commitOne(one, { messageId: "a" })).toMatchObject({ state: "filtered", duplicateOf: null });
+  });
+});
+
+describe("a commit that fails in the middle", () => {
+  const failure = new Error("no room");
+
+  test("leaves nothing, and the next one goes on as if it had not been tried", async () => {
+    const one = openTestStore();
+    commitOne(one, { messageId: "before", userId: "ada", to: [1] });
+    const before = tables(one);
+    // Long enough to fill a block of postings and to make the table of recent ids grow.
+    const many = Array.from({ length: 9000 }, (_, n) => ({ messageId: `lost-${n}`, userId: "ada", event: "Lost", to: [1, 2] }));
+    expect(() => one.store.commit([request([{ messageId: "a" }]), request([...many, { failure }])])).toThrow(failure);
+    expect(tables(one)).toEqual(before);
+
+    expect(commitOne(one, { messageId: "lost-0", userId: "ada", to: [1] })).toMatchObject({ id: 2, state: "queued", duplicateOf: null });
+    expect(commitOne(one, { messageId: "a" })).toMatchObject({ id: 3, duplicateOf: null });
+    expect(commitOne(one, { messageId: "before" }).duplicateOf).toBe(1);
+    expect(one.store.claim(1 as DestinationId, startOfTime, 10).map(({ id, messageRow }) => [id, messageRow])).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    expect((await one.store.messages({ userId: "ada" }, 10, null)).items.map(({ id }) => id)).toEqual([2, 1]);
+    expect((await one.store.messages({ event: "Lost" }, 10, null)).total).toBe(0);
+    expectConsistent(one.db);
+  });
+
+  test("a hundred times over does not grow what is in memory: the ids that are there are still found", () => {
+    const one = openTestStore();
+    commitOne(one, { messageId: "before" });
+    for (let n = 0; n < 100; n += 1) {
+      expect(() =>
+        one.store.commit([request([...Array.from({ length: 50 }, (_, i) => ({ messageId: `lost-${i}` })), { failure }])]),
+      ).toThrow(failure);
+    }
+    expect(commitOne(one, { messageId: "before" }).duplicateOf).toBe(1);
+    expect(commitOne(one, { messageId: "lost-3" })).toMatchObject({ id: 3, duplicateOf: null });
+  });
+
+  test("because the file has no room says so with SQLite's code, and works again with room", () => {
+    const one = openTestStore();
+    const pages = one.db.pragma("page_count", { simple: true }) as number;
+    one.db.pragma(`max_page_count = ${pages + 5}`);
+    const text = JSON.stringify({ text: "x".repeat(1000) });
+    const fill = (): void => void one.store.commit([request(Array.from({ length: 10 }, () => ({ text, to: [1] })))]);
+    expect(() => {
+      for (let n = 0; n < 100; n += 1) fill();
+    }).toThrow(expect.objectContaining({ code: "SQLITE_FULL" }));
+    expectConsistent(one.db);
+    const kept = one.store.stats().messages.total;
+    one.db.pragma("max_page_count = 100000");
+    fill();
+    expect(one.store.stats().messages.total).toBe(kept + 10);
+    expectConsistent(one.db);
+  });
+});
+
+function tables({ db }: TestStore): Record<string, unknown[]> {
+  const names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[];
+  return Object.fromEntries(names.map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]));
+}
+
+test("requests with an unknown write key are kept, the newest thousand of them", () => {
+  const { store } = openTestStore();
+  const keep = (writeKey: string, at: number): void =>
+    store.keepUnknownKeyRequest({
+      writeKey,
+      receivedAt: at,
+      wallAt: at,
+      method: "POST",
+      path: `/v1/${at}`,
+      headers: [["A", "b"]],
+      body: Buffer.from(String(at)),
+    });
+  for (let n = 1; n <= 1003; n += 1) keep(n % 2 === 0 ? "even" : "odd", n);
+  expect(store.unknownKeys()).toEqual([
+    { writeKey: "odd", requests: 500, firstAt: 5, lastAt: 1003, lastPath: "/v1/1003" },
+    { writeKey: "even", requests: 500, firstAt: 4, lastAt: 1002, lastPath: "/v1/1002" },
+  ]);
+  expect(store.unknownKeyRequests("even")[0]).toMatchObject({ receivedAt: 4, headers: [["A", "b"]], body: Buffer.from("4") });
+  store.forgetUnknownKey("even");
+  expect(store.unknownKeys().map(({ writeKey }) => writeKey)).toEqual(["odd"]);
+});

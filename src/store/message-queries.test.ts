@@ -1,0 +1,259 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { drawUnit } from "../domain/random.ts";
+import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
+import type { MessageState, MessageType } from "../domain/states.ts";
+import type { MessageFilter, MessageSummary, Store } from "../engine/ports.ts";
+import { openDatabase } from "./open.ts";
+import { createStore } from "./sqlite-store.ts";
+import type { MessageDraft } from "./store.fixture.ts";
+import { attempt, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+
+const types: (MessageType | null)[] = ["track", "identify", "page", null];
+
+type Known = { id: number; text: string; summary: MessageSummary };
+
+/** 10,000 messages of three sources in requests of one to forty, their deliveries in every state. */
+function fillAtRandom(store: Store): string[] {
+  const texts: string[] = [];
+  let drawn = 0;
+  const draw = (below: number): number => Math.floor(drawUnit(7, drawn++, 1) * below);
+  const oneOf = <T>(values: readonly T[]): T => values[draw(values.length)] as T;
+  while (texts.length < 10_000) {
+    const drafts = Array.from({ length: 1 + draw(40) }, (): MessageDraft => {
+      const text = JSON.stringify({
+        n: texts.length,
+        colour: oneOf(["Rot", "grün", "blau"]),
+        place: draw(300) === 0 ? "Überlingen" : "Bonn",
+      });
+      texts.push(text);
+      return {
+        messageId: draw(20) === 0 ? `again-${draw(10)}` : `m-${texts.length}`,
+        text,
+        type: oneOf(types),
+        userId: oneOf(["ada", "bob", `user-${draw(2000)}`, null]),
+        anonymousId: oneOf(["ada", `anon-${draw(50)}`, null]),
+        event: oneOf(["Bought", "Seen", `Event ${draw(500)}`, null]),
+        rejection: draw(15) === 0 ? { reason: oneOf(["missing_event", "too_large"]), detail: "No." } : null,
+        to: oneOf([[1], [1, 2], []]),
+        notTo: oneOf([[3], []]),
+      };
+    });
+    store.commit([request(drafts, { sourceId: 1 + draw(3), at: startOfTime + texts.length })]);
+  }
+  const ids = store.claim(1 as DestinationId, startOfTime, 3000).map(({ id }) => id);
+  const moved = ids.flatMap((id) => {
+    const to = oneOf(["delivered", "failed", "waiting", "expired", "cancelled", "sending"] as const);
+    return to === "sending" ? [] : [moveTo(id, to, to === "waiting" ? startOfTime : null)];
+  });
+  store.record(
+    moved.map(({ deliveryId }) => attempt(deliveryId)),
+    moved,
+  );
+  return texts;
+}
+
+/** Each member left out, and with a value; states several at once too. */
+const choices: { [Name in keyof MessageFilter]: MessageFilter[Name][] } = {
+  sourceId: [undefined, 2 as SourceId],
+  type: [undefined, "track"],
+  state: [undefined, ["queued", "delivered"], "filtered"],
+  userId: [undefined, "ada"],
+  event: [undefined, "Bought"],
+  reason: [undefined, ["disabled", "too_large"]],
+  search: [undefined, "überLINGEN"],
+};
+
+function combinations(): MessageFilter[] {
+  let made: MessageFilter[] = [{}];
+  for (const [name, values] of Object.entries(choices)) {
+    made = made.flatMap((filter) => values.map((value) => (value === undefined ? filter : { ...filter, [name]: value })));
+  }
+  return made;
+}
+
+function matches({ text, summary }: Known, filter: MessageFilter): boolean {
+  const allows = (wanted: unknown, ...values: unknown[]): boolean =>
+    wanted === undefined || (Array.isArray(wanted) ? values.some((value) => wanted.includes(value)) : values.includes(wanted));
+  return (
+    allows(filter.sourceId, summary.sourceId) &&
+    allows(filter.type, summary.type) &&
+    allows(filter.state, summary.state) &&
+    allows(filter.userId, summary.userId, summary.anonymousId) &&
+    allows(filter.event, summary.event) &&
+    allows(filter.reason, summary.reason) &&
+    (filter.search === undefined || text.toLowerCase().includes(filter.search.toLowerCase()))
+  );
+}
+
+async function walkPages(store: Store, filter: MessageFilter, limit: number, between: () => void = () => {}): Promise<number[]> {
+  const seen: number[] = [];
+  for (let before: MessageRowId | null = null; ;) {
+    const page = await store.messages(filter, limit, before);
+    seen.push(...page.items.map(({ id }) => id));
+    before = page.nextCursor;
+    if (before === null) return seen;
+    expect(page.items).toHaveLength(limit);
+    between();
+  }
+}
+
+describe("the list of 10,000 messages", () => {
+  const { db, close } = openDatabase(":memory:");
+  const store = createStore({ db, close });
+  const all: Known[] = [];
+  beforeAll(() => {
+    for (const [place, text] of fillAtRandom(store).entries()) {
+      const details = store.message((place + 1) as MessageRowId);
+      if (details === null) throw new Error("a message is missing");
+      if (Buffer.from(details.raw).toString() !== text) throw new Error("a message carries another's bytes");
+      all.unshift({ id: details.id, text, summary: details });
+    }
+    return close;
+  });
+
+  test("shows for every combination of filters the newest that match, and how many there are", async () => {
+    const found: number[] = [];
+    for (const [place, filter] of combinations().entries()) {
+      const expected = all.filter((each) => matches(each, filter)).map(({ id }) => id);
+      const before = place % 2 === 0 ? null : (expected[Math.floor(expected.length / 2)] ?? 1);
+      const page = await store.messages(filter, 5, before as MessageRowId | null);
+      expect({ filter, ids: page.items.map(({ id }) => id), total: page.total, capped: page.totalCapped }).toEqual({
+        filter,
+        ids: expected.filter((id) => before === null || id < before).slice(0, 5),
+        total: Math.min(expected.length, 10_000),
+        capped: expected.length > 10_000,
+      });
+      found.push(page.items.length);
+    }
+    expect(found.filter((items) => items === 5).length).toBeGreaterThan(40);
+  });
+
+  test.each<[string, MessageFilter, number]>([
+    ["all of them", {}, 333],
+    ["those of a source and a state", { sourceId: 1 as SourceId, state: "delivered" }, 7],
+    ["those of a user", { userId: "ada" }, 100],
+    ["those of a user in a state", { userId: "ada", state: "filtered" }, 50],
+    ["those of several users", { userId: ["ada", "bob", "user-17"] }, 300],
+    ["those with a reason", { reason: "too_large" }, 100],
+    ["those that carry a text", { search: "Überlingen" }, 20],
+  ])("is walked page by page without one twice or missing: %s", async (_what, filter, limit) => {
+    expect(await walkPages(store, filter, limit)).toEqual(all.filter((each) => matches(each, filter)).map(({ id }) => id));
+  });
+});
+
+describe("while the list is walked", () => {
+  const fill = (store: Store, count: number, draft: MessageDraft): void =>
+    void store.commit([request(Array.from({ length: count }, () => ({ text: '{"colour":"red"}', ...draft })))]);
+
+  test.each<[string, MessageFilter]>([
+    ["all", {}],
+    ["a type", { type: "track" }],
+    ["a user", { userId: "ada" }],
+    ["a text", { search: "red" }],
+  ])("new messages come in: each that was there is shown once (%s)", async (_what, filter) => {
+    const { store } = openTestStore();
+    fill(store, 2500, { userId: "ada" });
+    fill(store, 3, { type: "page", text: "{}" });
+    const seen = await walkPages(store, filter, 400, () => fill(store, 300, { userId: "ada" }));
+    expect(seen.filter((id) => id <= 2500)).toEqual(Array.from({ length: 2500 }, (_, n) => 2500 - n));
+    expect(seen.filter((id) => id > 2503)).toEqual([]);
+  });
+
+  test("messages that change to a state that none was in stay in it", async () => {
+    const { store } = openTestStore();
+    fill(store, 1, { type: "page" });
+    fill(store, 5, { to: [1], userId: "ada" });
+    fill(store, 3000, { notTo: [1] });
+    store.commit([request([{ type: "page" }])]);
+    // Far enough back for the walk to give the event loop a turn, in which the messages are taken up.
+    const page = store.messages({ type: "track", reason: "nothing" }, 1, null);
+    const whole = store.messages({ type: "track" }, 5000, null);
+    setImmediate(() => store.claim(1 as DestinationId, startOfTime, 10));
+    expect((await page).items).toEqual([]);
+    expect((await whole).items).toHaveLength(3005);
+  });
+});
+
+describe("a total", () => {
+  test.each([9_999, 10_000, 10_001])("of %i is exact up to ten thousand, for every way of walking", async (count) => {
+    const { store } = openTestStore();
+    for (let left = count; left > 0; left -= 2000) {
+      store.commit([
+        request(Array.from({ length: Math.min(left, 2000) }, () => ({ userId: "ada", event: "Bought", text: '{"a":"needle"}' }))),
+      ]);
+    }
+    store.commit([request([{ type: "page", userId: "bob", event: "Home" }])]);
+    const total = { total: Math.min(count, 10_000), totalCapped: count > 10_000 };
+    for (const filter of [
+      { type: "track" },
+      { userId: "ada" },
+      { event: "Bought" },
+      { userId: "ada", event: "Bought" },
+      { search: "NEEDLE" },
+      { reason: "no_destination", type: "track" },
+    ] as MessageFilter[]) {
+      expect({ filter, ...(await store.messages(filter, 1, null)) }).toMatchObject({ filter, ...total });
+    }
+  });
+});
+
+describe("free text", () => {
+  const found = async (texts: string[], search: string): Promise<number[]> => {
+    const { store } = openTestStore();
+    store.commit([request(texts.map((text) => ({ text })))]);
+    return (await store.messages({ search }, 10, null)).items.map(({ id }) => id);
+  };
+
+  test("is looked for in the bytes of each message, not in its neighbours", async () => {
+    expect(await found(['{"a":"Apfel"}', '{"a":"Birne"}', '{"b":"apfelmus"}'], "APFEL")).toEqual([3, 1]);
+    expect(await found(['{"a":1}', '{"b":2}'], "},{")).toEqual([]);
+  });
+
+  test("may be anything", async () => {
+    expect(await found(['{"a":"100%"}', '{"a":"100_"}'], "100%")).toEqual([1]);
+    expect(await found(['{"a":"naïve 🌈"}', "{}"], "NAÏVE 🌈")).toEqual([1]);
+    expect(await found(['{"a":"\'; DROP TABLE messages"}'], "'; drop")).toEqual([1]);
+  });
+
+  test("is found ten thousand single calls back, with a turn of the event loop in between", async () => {
+    const { store } = openTestStore();
+    store.commit([request([{ text: '{"a":"needle"}' }])]);
+    store.commit(Array.from({ length: 10_000 }, () => request([{}])));
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      if (turns < 1000) setImmediate(count);
+    };
+    setImmediate(count);
+    expect(await store.messages({ search: "needle" }, 10, null)).toMatchObject({ items: [{ id: 1 }], total: 1 });
+    expect(turns).toBeGreaterThan(5);
+  });
+});
+
+test("a message in full: what came, what was decided, what was sent, what was answered", () => {
+  const { store } = openTestStore();
+  store.commit([
+    request([{ text: '{"n":1}' }, { text: '{"é":2}', messageId: "a", userId: "ada", to: [1], notTo: [2], warnings: ["Odd."] }]),
+  ]);
+  store.claim(1 as DestinationId, startOfTime, 1);
+  store.record([attempt(1 as DeliveryId, { status: 503 })], [moveTo(1 as DeliveryId, "waiting", startOfTime + 1000)]);
+  expect(store.message(2 as MessageRowId)).toMatchObject({
+    messageId: "a",
+    state: "waiting" satisfies MessageState,
+    warnings: ["Odd."],
+    raw: Buffer.from('{"é":2}'),
+    request: { path: "/v1/batch", messages: 2 },
+    decisions: [
+      { destinationId: 1, routed: true, reason: "routed" },
+      { destinationId: 2, routed: false, reason: "disabled" },
+    ],
+    deliveries: [
+      {
+        payload: Buffer.from('{"é":2}'),
+        transitions: [{ state: "waiting", nextAttemptAt: startOfTime + 1000 }],
+        attempts: [{ ...attempt(1 as DeliveryId, { status: 503 }), id: 1 }],
+      },
+    ],
+  });
+  expect(store.message(3 as MessageRowId)).toBeNull();
+});

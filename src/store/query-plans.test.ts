@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
+import { openDatabase } from "./open.ts";
+import { createStore } from "./sqlite-store.ts";
+import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
+
+/** Everything that the store asks of the database while it does each of its things once, and SQLite's plan for it. */
+async function plans(): Promise<{ sql: string; plan: string }[]> {
+  const { db, close } = openDatabase(":memory:");
+  const asked = new Set<string>();
+  const prepare = db.prepare.bind(db);
+  db.prepare = (sql: string) => {
+    asked.add(sql);
+    return prepare(sql);
+  };
+
+  const store = createStore({ db, close });
+  const destination = 1 as DestinationId;
+  store.commit([request([{ messageId: "a", userId: "ada", event: "Bought", to: [1] }, { messageId: "a" }])]);
+  store.claim(destination, startOfTime, 10);
+  store.record([attempt(1 as DeliveryId, { status: 503 })], [moveTo(1 as DeliveryId, "waiting", startOfTime + 1)]);
+  store.requeueInterrupted(startOfTime);
+  store.spreadOverdue(startOfTime + 10, 1, 1);
+  store.nextDueAt([destination]);
+  store.countRunnable(destination, startOfTime, 1);
+  store.heldPastWindow(destination, startOfTime, 1);
+  store.nextWindowEnd(destination, 1);
+  store.countByState();
+  for (const filter of [{}, { userId: "ada" }, { event: "Bought" }, { search: "b" }, { type: "track" as const }, { reason: "x" }]) {
+    await store.messages(filter, 1, null);
+  }
+  store.message(1 as MessageRowId);
+  store.messageSource(1 as MessageRowId);
+  store.deliveries({}, 1, null);
+  store.stats();
+  store.removeOld({ maxMessages: 0, olderThanWall: 0 }, 10);
+
+  const explained = [...asked].map((sql) => {
+    const rows = prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "1")}`).all() as { detail: string }[];
+    return { sql: sql.replaceAll(/\s+/g, " "), plan: rows.map(({ detail }) => detail).join("; ") };
+  });
+  close();
+  return explained;
+}
+
+/** The tables that grow with the messages, under the names that queries give them. */
+const growing = /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d)\b/;
+
+const mayBeSorted = [
+  // A thousand at most, and counts, which have a row for each kind.
+  /FROM unknown_key_requests/,
+  /_counts GROUP BY/,
+  // The few attempts of one delivery, or of one message.
+  /FROM (deliveries JOIN )?attempts .*WHERE (delivery_id|deliveries\.message_id) = \? ORDER BY/,
+  // At a start: all that are overdue are read and moved, so that sorting them is the least of it.
+  /WHERE c\.state = 2/,
+];
+
+test("no question walks through a table that grows, and none but the few named sorts what it found", async () => {
+  const all = await plans();
+  expect(all.filter(({ plan }) => growing.test(plan))).toEqual([]);
+  expect(all.filter(({ sql, plan }) => plan.includes("TEMP B-TREE") && !mayBeSorted.some((known) => known.test(sql)))).toEqual([]);
+});
+
+test.each<[string, RegExp, string]>([
+  [
+    "queued deliveries to claim",
+    /FROM deliveries WHERE destination_id = \? AND state = 1 ORDER BY id/,
+    "deliveries_by_state (destination_id=? AND state=?)",
+  ],
+  [
+    "due deliveries to claim",
+    /FROM deliveries .*next_attempt_at <= \? ORDER BY/,
+    "deliveries_due (destination_id=? AND next_attempt_at<?)",
+  ],
+  ["the next due time", /SELECT next_attempt_at FROM deliveries/, "COVERING INDEX deliveries_due (destination_id=?)"],
+  ["the window of a held destination", /SELECT first_attempt_at FROM deliveries/, "COVERING INDEX deliveries_window (destination_id=?)"],
+  [
+    "a page of one kind of messages",
+    /INDEXED BY messages_by_kind/,
+    "COVERING INDEX messages_by_kind (source_id=? AND type=? AND state=? AND rowid<?)",
+  ],
+  ["a page of all messages", /SELECT id FROM messages WHERE id < \? ORDER BY id DESC LIMIT/, "INTEGER PRIMARY KEY (rowid<?)"],
+  ["a page of deliveries", /INDEXED BY deliveries_by_state/, "deliveries_by_state (destination_id=? AND state=? AND rowid<?)"],
+  ["the attempts of a delivery", /SELECT \* FROM attempts/, "attempts_by_delivery (delivery_id=?)"],
+  ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
+  ["a block of postings", /SELECT block, users AS list FROM postings WHERE block < \?/, "INTEGER PRIMARY KEY (rowid<?)"],
+  ["what a crash interrupted", /WHERE c\.state = 0/, "deliveries_by_state (destination_id=? AND state=?)"],
+])("%s: by its index", async (_what, question, index) => {
+  const found = (await plans()).filter(({ sql }) => question.test(sql));
+  expect(found).not.toEqual([]);
+  for (const { plan } of found) expect(plan).toContain(index);
+});

@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
+import type { TestStore } from "./store.fixture.ts";
+import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+
+/** Messages of one request each, delivered with an attempt on record, but for those in `unsettled`. */
+function fill(one: TestStore, count: number, { unsettled = [] as number[] } = {}): void {
+  for (let n = 1; n <= count; n += 1)
+    one.store.commit([request([{ messageId: `m-${n}`, userId: "ada", to: [1], text: `{"n":${n}}` }], { at: startOfTime + n })]);
+  for (
+    let claimed = one.store.claim(1 as DestinationId, startOfTime, 500);
+    claimed.length > 0;
+    claimed = one.store.claim(1 as DestinationId, startOfTime, 500)
+  ) {
+    const settled = claimed.filter(({ messageRow }) => !unsettled.includes(messageRow));
+    one.store.record(
+      settled.map(({ id }) => attempt(id)),
+      settled.map(({ id }) => moveTo(id, "delivered")),
+    );
+  }
+}
+
+function ids({ db }: TestStore): number[] {
+  return db.prepare("SELECT id FROM messages ORDER BY id").pluck().all() as number[];
+}
+
+/** As upkeep calls it, until there is nothing left to do. */
+function removeAll(one: TestStore, limits: { maxMessages?: number; olderThanWall?: number }, slice = 7): number {
+  let removed = 0;
+  for (;;) {
+    const now = one.store.removeOld({ maxMessages: limits.maxMessages ?? null, olderThanWall: limits.olderThanWall ?? null }, slice);
+    expect(now).toBeLessThanOrEqual(slice);
+    if (now === 0) return removed;
+    removed += now;
+  }
+}
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+describe("retention", () => {
+  test("by count keeps the newest, with all that came of them, and nothing of the others", () => {
+    const one = openTestStore();
+    fill(one, 50);
+    expect(removeAll(one, { maxMessages: 20 })).toBe(30);
+    expect(ids(one)).toEqual(range(31, 50));
+    expectConsistent(one.db);
+    for (const table of ["requests", "decisions", "payloads", "deliveries", "attempts"]) {
+      expect(one.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()).toBe(20);
+    }
+    expect(removeAll(one, { maxMessages: 20 })).toBe(0);
+  });
+
+  test("by age goes by the wall", () => {
+    const one = openTestStore();
+    for (const n of range(1, 10)) one.store.commit([request([{}], { at: startOfTime, wallAt: 1000 * n })]);
+    expect(removeAll(one, { olderThanWall: 4000 })).toBe(3);
+    expect(ids(one)).toEqual(range(4, 10));
+    expectConsistent(one.db);
+  });
+
+  test("keeps what is pinned and what still moves, and takes newer ones for the count instead", () => {
+    const one = openTestStore();
+    fill(one, 40, { unsettled: [3, 4] });
+    one.store.pin(1 as MessageRowId, true);
+    one.store.pin(12 as MessageRowId, true);
+    expect(removeAll(one, { maxMessages: 10 })).toBe(30);
+    expect(ids(one)).toEqual([1, 3, 4, 12, ...range(35, 40)]);
+    one.store.pin(1 as MessageRowId, false);
+    one.store.record([], [moveTo(3 as DeliveryId, "cancelled")]);
+    expect(removeAll(one, { maxMessages: 0 })).toBe(8);
+    expect(ids(one)).toEqual([4, 12]);
+    expectConsistent(one.db);
+  });
+
+  test("goes past thousands that have to stay within one call", () => {
+    const one = openTestStore();
+    one.store.commit([request(range(1, 3000).map(() => ({ to: [1] })))]);
+    one.store.commit([request(range(1, 5).map(() => ({})))]);
+    expect(one.store.removeOld({ maxMessages: 3001, olderThanWall: null }, 200)).toBe(4);
+    expect(ids(one)).toEqual([...range(1, 3000), 3005]);
+  });
+
+  test("keeps a request as long as one of its messages is there", () => {
+    const one = openTestStore();
+    one.store.commit([request([{ text: '{"a":1}' }, { text: '{"b":2}' }]), request([{}])]);
+    expect(removeAll(one, { maxMessages: 2 })).toBe(1);
+    expect(Buffer.from(one.store.message(2 as MessageRowId)?.raw ?? "").toString()).toBe('{"b":2}');
+    expect(one.db.prepare("SELECT id FROM requests").pluck().all()).toEqual([1, 2]);
+    expect(removeAll(one, { maxMessages: 1 })).toBe(1);
+    expect(one.db.prepare("SELECT id FROM requests").pluck().all()).toEqual([2]);
+  });
+
+  test("leaves totals exact, in full blocks of postings and in the one that is filling", async () => {
+    const one = openTestStore();
+    for (let n = 0; n < 50; n += 1) one.store.commit([request(range(1, 100).map(() => ({ userId: "ada", event: "Bought" })))]);
+    for (const maxMessages of [4000, 800, 100, 0]) {
+      removeAll(one, { maxMessages }, 200);
+      for (const each of [one, one.restarted()]) {
+        for (const filter of [{ userId: "ada" }, { event: "Bought" }, { userId: "ada", event: "Bought" }, { search: "{" }]) {
+          expect(await each.store.messages(filter, 1, null)).toMatchObject({
+            total: maxMessages,
+            items: maxMessages > 0 ? [{ id: 5000 }] : [],
+          });
+        }
+      }
+      expectConsistent(one.db);
+    }
+  });
+
+  test("that fails leaves everything as it was, and goes on afterwards", async () => {
+    const one = openTestStore();
+    fill(one, 30);
+    one.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON messages WHEN old.id = 5 BEGIN SELECT raise(ABORT, 'not this one'); END");
+    expect(() => one.store.removeOld({ maxMessages: 10, olderThanWall: null }, 200)).toThrow("not this one");
+    expect(ids(one)).toEqual(range(1, 30));
+    expect(await one.store.messages({ userId: "ada" }, 1, null)).toMatchObject({ total: 30 });
+    one.db.exec("DROP TRIGGER refuse");
+    expect(removeAll(one, { maxMessages: 10 })).toBe(20);
+    expectConsistent(one.db);
+  });
+
+  test("does not let an attempt that ends later leave a row behind", () => {
+    const one = openTestStore();
+    fill(one, 1);
+    removeAll(one, { maxMessages: 0 });
+    one.store.record([attempt(1 as DeliveryId)], [moveTo(1 as DeliveryId, "delivered")]);
+    expectConsistent(one.db);
+    expect(one.db.prepare("SELECT count(*) FROM attempts").pluck().get()).toBe(0);
+  });
+});
+
+const webhooks = [{ url: "http://127.0.0.1/hook", headers: {} }];
+
+function configure({ store }: TestStore): void {
+  const source = store.insertSource({
+    name: "Shop",
+    kind: "web",
+    writeKey: "key",
+    mode: "explain",
+    deduplicate: true,
+    correctClockSkew: false,
+    faults: [],
+    createdAt: 1,
+  });
+  store.insertDestination({
+    name: "Out",
+    enabled: true,
+    sourceIds: [source.id],
+    webhooks,
+    sharedSecret: null,
+    retryProfile: "documented",
+    payload: "documented",
+    createdAt: 1,
+  });
+  store.insertEndpoint({ name: "In", path: "in", steps: [], after: "repeat-last", createdAt: 1 });
+}
+
+function rowsPerTable({ db }: TestStore): Record<string, unknown> {
+  const names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sqlite_sequence'").pluck().all() as string[];
+  return Object.fromEntries(
+    names.map((name) => [name, db.prepare(`SELECT count(*) FROM ${name}`).pluck().get()]).filter(([, rows]) => rows !== 0),
+  );
+}
+
+describe("a reset", () => {
+  test("of the messages leaves the configuration alone, and ids start again", () => {
+    const one = openTestStore();
+    configure(one);
+    fill(one, 20, { unsettled: [7] });
+    one.store.keepUnknownKeyRequest({
+      writeKey: "x",
+      receivedAt: 1,
+      wallAt: 1,
+      method: "POST",
+      path: "/",
+      headers: [],
+      body: Buffer.alloc(0),
+    });
+    one.store.clearMessages();
+    expect(rowsPerTable(one)).toEqual({ sources: 1, destinations: 1, webhooks: 1, endpoints: 1 });
+    expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([[{ id: 1, state: "queued", duplicateOf: null }]]);
+    expectConsistent(one.db);
+  });
+
+  test("of everything leaves the settings and the clock", () => {
+    const one = openTestStore();
+    configure(one);
+    fill(one, 20);
+    one.store.saveSettings({ ...one.store.settings(), vendor: "Acme" });
+    one.store.saveClock({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
+    one.store.clearEverything();
+    expect(rowsPerTable(one)).toEqual({ meta: 2 });
+    expect(one.store.settings().vendor).toBe("Acme");
+    expect(one.store.loadClock()).toEqual({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
+    configure(one);
+    expect(one.store.sources().map(({ id }) => Number(id))).toEqual([1]);
+  });
+});

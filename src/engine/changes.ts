@@ -42,7 +42,11 @@ export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
       entry = { ids: new Set(), count: 0, added: 0 };
       gathered.set(area, entry);
     }
-    for (const id of ids) entry.ids.add(id);
+    for (const id of ids) {
+      // Behind the others, also when it was there already: the last ones are those that are named.
+      entry.ids.delete(id);
+      entry.ids.add(id);
+    }
     if (entry.ids.size > maxIds) entry.ids = new Set([...entry.ids].slice(-maxIds));
     entry.count += count;
     entry.added += added;

@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createChangeFeed } from "./changes.ts";
+import type { Change } from "./pipeline.ts";
+
+/** Longer than what is gathered into one line. */
+const aLineLater = 60;
+
+function startFeed() {
+  const feed = createChangeFeed();
+  const heard: Change[][] = [];
+  feed.subscribe((changes) => heard.push(changes));
+  return { feed, heard };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("changes close together are one line per area, with what they add up to", () => {
+  const { feed, heard } = startFeed();
+  const before = feed.sequence();
+  feed.note("messages", "msg_1", true);
+  feed.note("clock", null);
+  feed.noteMany("messages", ["msg_2", "msg_3"], 5, true);
+  feed.note("messages", "msg_1");
+  expect(heard).toEqual([]);
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard).toEqual([
+    [
+      { sequence: before + 1, area: "messages", ids: ["msg_2", "msg_3", "msg_1"], count: 7, added: 6 },
+      { sequence: before + 2, area: "clock", ids: [], count: 1, added: 0 },
+    ],
+  ]);
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard).toHaveLength(1);
+  feed.note("messages", "msg_4", true);
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard[1]).toEqual([{ sequence: before + 3, area: "messages", ids: ["msg_4"], count: 1, added: 1 }]);
+});
+
+test("a line names the hundred that changed last, and counts them all", () => {
+  const { feed, heard } = startFeed();
+  for (let n = 0; n < 250; n += 1) feed.note("deliveries", `dlv_${n}`);
+  feed.note("deliveries", "dlv_200");
+  vi.advanceTimersByTime(aLineLater);
+  const [line] = heard[0] ?? [];
+  expect(line?.ids).toHaveLength(100);
+  expect([line?.count, line?.ids[0], line?.ids.at(-1)]).toEqual([251, "dlv_150", "dlv_200"]);
+});
+
+describe("a listener who was away", () => {
+  test("goes on where it stopped", () => {
+    const { feed, heard } = startFeed();
+    const start = feed.sequence();
+    for (const id of ["src_1", "src_2", "src_3"]) {
+      feed.note("sources", id);
+      vi.advanceTimersByTime(aLineLater);
+    }
+    expect(feed.since(start)).toEqual(heard.flat());
+    expect(feed.since(start + 2)).toEqual(heard[2]);
+    expect(feed.since(start + 3)).toEqual([]);
+  });
+
+  test("must read everything anew when it was away too long, or comes from another run", () => {
+    const { feed } = startFeed();
+    const start = feed.sequence();
+    expect(feed.since(start - 1)).toBeNull();
+    expect(feed.since(start + 1)).toBeNull();
+    for (let n = 0; n < 9000; n += 1) {
+      feed.note("sources", "src_1");
+      vi.advanceTimersByTime(aLineLater);
+    }
+    expect(feed.since(start)).toBeNull();
+    expect(feed.since(feed.sequence() - 4096)).toHaveLength(4096);
+  });
+
+  test("of an earlier run never sees its numbers again", () => {
+    const earlier = createChangeFeed();
+    earlier.note("sources", null);
+    vi.advanceTimersByTime(aLineLater);
+    expect(createChangeFeed().sequence()).toBeGreaterThan(earlier.sequence());
+  });
+});
+
+test("nobody is told any more after leaving, and after the stop", () => {
+  const { feed, heard } = startFeed();
+  const others: Change[][] = [];
+  const leave = feed.subscribe((changes) => others.push(changes));
+  leave();
+  feed.note("sources", null);
+  vi.advanceTimersByTime(aLineLater);
+  expect([heard.length, others.length]).toEqual([1, 0]);
+  feed.note("sources", null);
+  feed.stop();
+  vi.advanceTimersByTime(aLineLater);
+  expect(heard).toHaveLength(1);
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { Activity } from "../clock/activity.ts";
+import type { CommittedMessage, IncomingRequest } from "../ports.ts";
+import { CommitQueue } from "./commit-queue.ts";
+
+/** A request with that many messages, told apart by its path. */
+function requestOf(path: string, messages: number): IncomingRequest {
+  return { path, messages: Array.from({ length: messages }, () => ({})) } as unknown as IncomingRequest;
+}
+
+function startQueue({ refuse }: { refuse?: (paths: string[]) => unknown } = {}) {
+  const activity = new Activity();
+  const commits: string[][] = [];
+  const told: number[] = [];
+  const queue = new CommitQueue({
+    store: {
+      commit(requests) {
+        const paths = requests.map(({ path }) => path);
+        const refusal = refuse?.(paths);
+        if (refusal !== undefined) throw refusal;
+        commits.push(paths);
+        return requests.map(({ path, messages }) => messages.map(() => ({ messageId: path }) as CommittedMessage));
+      },
+    },
+    activity,
+    onCommitted: (committed) => told.push(committed.flat().length),
+  });
+  return { queue, activity, commits, told };
+}
+
+test("what comes in one turn of the event loop is one commit, and each request hears of its own messages", async () => {
+  const { queue, commits, told } = startQueue();
+  const answers = await Promise.all([queue.add(requestOf("a", 2)), queue.add(requestOf("b", 0)), queue.add(requestOf("c", 1))]);
+  expect(commits).toEqual([["a", "b", "c"]]);
+  expect(answers.map((messages) => messages.map(({ messageId }) => messageId))).toEqual([["a", "a"], [], ["c"]]);
+  expect(told).toEqual([3]);
+  await queue.add(requestOf("d", 1));
+  expect(commits).toEqual([["a", "b", "c"], ["d"]]);
+});
+
+test("a commit takes 2,000 messages, a larger request alone, and none waits for ever", async () => {
+  const { queue, commits } = startQueue();
+  const sizes = [1500, 500, 1, 2500, 1999, 2];
+  await Promise.all(sizes.map((size) => queue.add(requestOf(String(size), size))));
+  expect(commits).toEqual([["1500", "500"], ["1"], ["2500"], ["1999"], ["2"]]);
+});
+
+describe("when the store refuses", () => {
+  test("all of that commit hear why, and the next ones go on", async () => {
+    const full = new Error("disk full");
+    let refusals = 1;
+    const { queue, activity, commits, told } = startQueue({ refuse: () => (refusals-- > 0 ? full : undefined) });
+    const answers = await Promise.allSettled([
+      queue.add(requestOf("a", 2000)),
+      queue.add(requestOf("b", 2000)),
+      queue.add(requestOf("c", 1)),
+    ]);
+    expect(answers).toMatchObject([{ status: "rejected", reason: full }, { status: "fulfilled" }, { status: "fulfilled" }]);
+    expect([commits, told]).toEqual([
+      [["b"], ["c"]],
+      [2000, 1],
+    ]);
+    await activity.whenQuiet();
+  });
+});
+
+test("it is busy until all that waits is committed", async () => {
+  const { queue, activity, commits } = startQueue();
+  const added = [queue.add(requestOf("a", 2000)), queue.add(requestOf("b", 2000))];
+  expect(activity.isQuiet(true)).toBe(false);
+  await activity.whenQuiet();
+  expect(commits).toEqual([["a"], ["b"]]);
+  await Promise.all(added);
+});

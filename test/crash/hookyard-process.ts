@@ -1,0 +1,50 @@
+/** The real program in a process of its own, on a data directory, so that it can be killed. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
+const anyPorts = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap((flag) => [flag, "0"]);
+
+export type Addresses = { ingestUrl: string; uiUrl: string; token: string };
+
+export type HookyardProcess = {
+  /** Null when the process ended before it was ready. */
+  ready: Promise<Addresses | null>;
+  /** What it said on standard error, once it has ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; errors: string }>;
+  kill(signal: "SIGKILL" | "SIGTERM"): void;
+};
+
+export function startHookyard(data: string): HookyardProcess {
+  const child = spawn(process.execPath, [cli, "serve", "--data", data, "--json", ...anyPorts], { stdio: ["ignore", "pipe", "pipe"] });
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const ready = new Promise<Addresses | null>((resolve) => {
+    createInterface(child.stdout)
+      .once("line", (line) => resolve(JSON.parse(line) as Addresses))
+      .once("close", () => resolve(null));
+  });
+  const ended = once(child, "close").then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+    errors,
+  }));
+  return { ready, ended, kill: (signal) => void child.kill(signal) };
+}
+
+/** A call of the control API. */
+export async function call<Answer>({ uiUrl, token }: Addresses, method: "GET" | "POST", path: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(`${uiUrl}/api/${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as Answer;
+}

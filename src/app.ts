@@ -16,11 +16,13 @@ import { createTrust } from "./engine/deliver/trust.ts";
 import { createAuthority } from "./engine/endpoints/authority.ts";
 import { createEndpoints } from "./engine/endpoints/endpoints.ts";
 import { Ingest } from "./engine/ingest/ingest.ts";
+import { createSender } from "./engine/ingest/sender.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate } from "./engine/rate.ts";
 import { createUpkeep } from "./engine/upkeep.ts";
 import { startTimer } from "./engine/wall.ts";
+import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { openStore } from "./store/sqlite-store.ts";
 
 export type AppOptions = {
@@ -105,14 +107,25 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
   });
   const upkeep = createUpkeep({ store, settings: () => configuration.settings(), changes, report });
 
+  const sender = createSender({ ingestUrl: () => addresses.ingestUrl });
+  const workspaces = createWorkspaces({
+    configuration,
+    endpoints,
+    clock,
+    seed: () => configuration.settings().seed,
+    sendBatch: async (writeKey, batch) => void (await sender.send(writeKey, "batch", JSON.stringify({ batch }))),
+    report,
+  });
+
   let addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
 
   const pipeline: Pipeline = {
     clock,
     configuration,
-    messages: createMessages({ store, configuration, ingest, changes }),
+    messages: createMessages({ store, configuration, ingest, sender, changes }),
     deliveries,
     endpoints,
+    workspaces,
     queries: store,
     changes,
     async settle(timeoutMs) {
@@ -126,6 +139,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     },
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     async reset(what) {
+      workspaces.stop();
       await station.clear(() => {
         if (what === "everything") store.clearEverything();
         else store.clearMessages();
@@ -168,6 +182,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     },
     async stop() {
       upkeep.stop();
+      workspaces.stop();
       await ingest.stop();
       await station.stop();
       await endpoints.stop();

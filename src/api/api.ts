@@ -23,6 +23,7 @@ import { retryProfileHandlers } from "./handlers/retry-profiles.ts";
 import { settingsHandlers } from "./handlers/settings.ts";
 import { sourceHandlers } from "./handlers/sources.ts";
 import { unknownKeyHandlers } from "./handlers/unknown-keys.ts";
+import { workspaceHandlers } from "./handlers/workspaces.ts";
 import type { Handlers } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
 
@@ -58,6 +59,7 @@ export function createApi({
     ...unknownKeyHandlers(pipeline),
     ...pipelineHandlers(pipeline),
     ...configurationHandlers(pipeline),
+    ...workspaceHandlers(pipeline),
   };
   let document: unknown;
 

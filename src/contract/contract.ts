@@ -13,6 +13,7 @@ import { retryProfileCalls } from "./retry-profiles.ts";
 import { settingsCalls } from "./settings.ts";
 import { sourceCalls } from "./sources.ts";
 import { unknownKeyCalls } from "./unknown-keys.ts";
+import { workspaceCalls } from "./workspaces.ts";
 
 const all = [
   ...aboutCalls,
@@ -27,6 +28,7 @@ const all = [
   ...unknownKeyCalls,
   ...pipelineCalls,
   ...configurationCalls,
+  ...workspaceCalls,
 ] as const;
 
 type ByName<C extends Call> = { [One in C as One["name"]]: One };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sourceKinds } from "../domain/states.ts";
+import { messageTypes, sourceKinds } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { byId, deleted, listOf, time } from "./shapes.ts";
 
@@ -71,6 +71,18 @@ export const sourceCalls = [
     params: byId,
     body: sourceDraft.partial(),
     answer: sourceAnswer,
+  }),
+  defineCall({
+    name: "sources.send",
+    method: "POST",
+    path: "/api/sources/{id}/send",
+    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; answers what the port said.",
+    params: byId,
+    body: z.strictObject({
+      type: z.enum(messageTypes).exclude(["delete"]),
+      body: z.string().describe("The JSON of the call, sent as it is."),
+    }),
+    answer: z.object({ status: z.int(), body: z.string() }),
   }),
   defineCall({
     name: "sources.delete",

@@ -1,8 +1,9 @@
 /** What a user can do with messages: adopt an unknown write key, replay, pin. */
 
-import { messageIds } from "../domain/ids.ts";
+import { messageIds, sourceIds } from "../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import type { Ingest } from "./ingest/ingest.ts";
+import type { Sender } from "./ingest/sender.ts";
 import type { Changes, Configuration, Messages } from "./pipeline.ts";
 import type { IngestStore, QueryStore } from "./ports.ts";
 
@@ -10,10 +11,11 @@ export type MessagesOptions = {
   store: IngestStore & Pick<QueryStore, "pin">;
   configuration: Configuration;
   ingest: Pick<Ingest, "adopt" | "replay">;
+  sender: Sender;
   changes: Changes;
 };
 
-export function createMessages({ store, configuration, ingest, changes }: MessagesOptions): Messages {
+export function createMessages({ store, configuration, ingest, sender, changes }: MessagesOptions): Messages {
   const isKept = (writeKey: string): boolean => store.unknownKeys().some((key) => key.writeKey === writeKey);
   const notKept = (writeKey: string): Problem =>
     problem(404, "not_found", `No request with the write key ${JSON.stringify(writeKey)} is kept. It may have been adopted already.`);
@@ -35,6 +37,10 @@ export function createMessages({ store, configuration, ingest, changes }: Messag
       return null;
     },
     replay: (id) => ingest.replay(id),
+    async send(sourceId, type, body) {
+      const source = configuration.source(sourceId);
+      return source === undefined ? notFound("source", sourceIds.format(sourceId)) : sender.send(source.writeKey, type, body);
+    },
     pin(id, pinned) {
       if (!store.pin(id, pinned)) return notFound("message", messageIds.format(id));
       changes.note("messages", messageIds.format(id));

@@ -25,6 +25,7 @@ export type Pipeline = {
   messages: Messages;
   deliveries: Deliveries;
   endpoints: Endpoints;
+  workspaces: Workspaces;
   queries: QueryStore;
   changes: ChangeFeed;
   /** Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is not waited for. */
@@ -77,7 +78,18 @@ export type Messages = {
   /** The same message as a new one; answers the new one's id. */
   replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem>;
   pin(id: MessageRowId, pinned: boolean): Problem | null;
+  /** One call over HTTP to the ingest port, as a client of the source would make it. */
+  send(sourceId: SourceId, type: MessageType, body: string): Promise<{ status: number; body: string } | Problem>;
 };
+
+export type Workspaces = {
+  /** A source, a destination and a test endpoint that answers 200: enough for the first message. Made once. */
+  first(): Workspace | Problem;
+  /** A shop that sends by itself to a flaky webhook. Made once; opened again, it goes on sending. */
+  demo(): Promise<Workspace | Problem>;
+};
+
+export type Workspace = { sourceId: SourceId; destinationId: DestinationId; endpointId: EndpointId };
 
 export type RetryJob = {
   id: JobId;

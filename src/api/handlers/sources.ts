@@ -11,7 +11,7 @@ export function presentSource(source: Source): SourceAnswer {
   return { ...source, id: sourceIds.format(source.id), createdAt: presentTime(source.createdAt) };
 }
 
-export function sourceHandlers({ configuration }: Pipeline): HandlersOf<"sources"> {
+export function sourceHandlers({ configuration, messages }: Pipeline): HandlersOf<"sources"> {
   const find = (text: string): SourceId | null => {
     const id = sourceIds.parse(text);
     return id !== null && configuration.source(id) !== undefined ? id : null;
@@ -32,6 +32,10 @@ export function sourceHandlers({ configuration }: Pipeline): HandlersOf<"sources
       if (id === null) return notFound("source", text);
       const changed = configuration.updateSource(id, changes);
       return isProblem(changed) ? changed : presentSource(changed);
+    },
+    "sources.send": ({ id: text, type, body }) => {
+      const id = find(text);
+      return id === null ? notFound("source", text) : messages.send(id, type, body);
     },
     "sources.delete": (input) => {
       const id = find(input.id);

@@ -1,0 +1,15 @@
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+
+export const workspaceCalls = [
+  defineCall({
+    name: "workspaces.open",
+    method: "POST",
+    path: "/api/workspaces",
+    summary: "Sets up something to start from, once: a first source, destination and test endpoint, or a shop that sends by itself.",
+    body: z.strictObject({ kind: z.enum(["first", "demo"]) }),
+    answer: z
+      .object({ sourceId: z.string(), destinationId: z.string(), endpointId: z.string() })
+      .describe("Those to show first. What is there already is used again."),
+  }),
+] as const;

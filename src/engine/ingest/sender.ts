@@ -1,0 +1,19 @@
+/** Sends to our own ingest port, over HTTP like any client: for the composer and the workspaces. */
+
+import type { MessageType } from "../../domain/states.ts";
+
+export type Sender = { send(writeKey: string, call: MessageType | "batch", body: string): Promise<{ status: number; body: string }> };
+
+export function createSender({ ingestUrl }: { ingestUrl: () => string }): Sender {
+  return {
+    async send(writeKey, call, body) {
+      const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
+      const answer = await fetch(`${ingestUrl()}/v1/${call}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "User-Agent": "hookyard-composer/1.0", Authorization: authorization },
+        body,
+      });
+      return { status: answer.status, body: await answer.text() };
+    },
+  };
+}

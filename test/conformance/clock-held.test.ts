@@ -159,6 +159,18 @@ describe("a held attempt", () => {
     expect(real?.durationMs).toBeLessThan(3000);
   });
 
+  test("beside a sibling that succeeded is run to its end by an advance to idle", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const quick = await start.receiver(200);
+    const endpoint = await app.call("endpoints.create", { name: "Held", steps: [{ do: "hang" }] });
+    await app.destination([quick.url, endpoint.url]);
+    const id = await app.send();
+    await app.settle();
+    expect(await app.delivery(id)).toMatchObject({ state: "delivered", attempts: [{ outcome: "success" }] });
+    expect(await app.advance({ to: "idle" })).toMatchObject({ ran: { attempts: 1 }, nextDueAt: null });
+    expect((await app.delivery(id)).attempts.map(outcomeOf).toSorted()).toEqual(["1: success", "1: timeout"]);
+  });
+
   test("ends by itself when the clock runs, ten times as fast at speed 10", async ({ start }) => {
     const app = await start.app();
     await app.call("clock.set", { mode: "faster", speed: 10 });

@@ -1,5 +1,5 @@
-import { describe, expect, test as base } from "vitest";
-import { outcomeOf, starting } from "../support/running-app.ts";
+import { describe, expect, test as base, vi } from "vitest";
+import { outcomeOf, starting, until } from "../support/running-app.ts";
 import type { Delivery, RunningApp, Start } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
@@ -109,5 +109,44 @@ describe("deliveries that are overdue after a restart", () => {
     await app.advance({ to: "idle" });
     expect(await app.delivery(id)).toMatchObject({ state: "expired", nextAttemptAt: null, attempts: [{ round: 1 }] });
     expect(receiver.requests).toHaveLength(1);
+  });
+});
+
+describe("the wall", () => {
+  /** What a machine shows after a sleep, or when somebody has set its clock. */
+  async function setWall(byMs: number, run: () => Promise<void>): Promise<void> {
+    const wall = Date.now;
+    const spy = vi.spyOn(Date, "now").mockImplementation(() => wall() + byMs);
+    await run().finally(() => spy.mockRestore());
+  }
+
+  test("goes on after a sleep: what was due meanwhile runs once each, spread out", async ({ start }) => {
+    const app = await start.app();
+    const receiver = await start.receiver(503);
+    const schedule = { kind: "list" as const, delaysMs: [1000, 3_600_000] };
+    await app.call("retryProfiles.create", { name: "soon", schedule, jitter: 0 });
+    await app.destination([receiver.url], { retryProfile: "soon" });
+    await app.sendMany(30);
+    await app.settle();
+    await setWall(600_000, async () => {
+      await until(async () => (await app.delivery("msg_000000001")).reason === "overdue");
+      await app.advance({ byMs: 60_000 });
+      const { items } = await app.call("messages.list", { limit: 500 });
+      const deliveries = await Promise.all(items.map(({ id }) => app.delivery(id)));
+      expect(new Set(deliveries.map(({ attempts }) => attempts.map(outcomeOf).join()))).toEqual(new Set(["1: 503,2: 503"]));
+      const starts = deliveries.map(({ attempts }) => attempts[1]?.startedAt);
+      expect(new Set(starts).size).toBeGreaterThanOrEqual(7);
+    });
+  });
+
+  test("set back by an hour leaves the clock where it was, and running", async ({ start }) => {
+    const app = await start.app();
+    const before = await nowOf(app);
+    await setWall(-3_600_000, async () => {
+      const after = await nowOf(app);
+      expect(after).toBeGreaterThanOrEqual(before);
+      expect(after).toBeLessThan(before + 5000);
+      await until(async () => (await nowOf(app)) > after + 50);
+    });
   });
 });

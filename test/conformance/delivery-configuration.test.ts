@@ -158,6 +158,24 @@ describe("a deleted destination", () => {
     expect((await app.message(message)).state).toBe("cancelled");
   });
 
+  test("leaves nothing to retry", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const [gone, other] = [await start.receiver(503), await start.receiver(503)];
+    const { id } = await app.destination([gone.url]);
+    await app.destination([other.url]);
+    const message = await app.send();
+    await app.settle();
+    await app.call("destinations.delete", { id });
+    const { id: delivery } = await app.delivery(message);
+    expect(await app.refused("deliveries.retry", { id: delivery })).toEqual({ status: 409, code: "destination_deleted" });
+    expect(await app.call("deliveries.retryAll", { filter: {}, dryRun: true })).toEqual({ count: 1 });
+    expect(await app.call("deliveries.retryAll", { filter: { state: "cancelled" }, dryRun: true })).toEqual({ count: 0 });
+    await app.call("deliveries.retryAll", { filter: {} });
+    await app.settle();
+    expect((await app.message(message)).deliveries).toMatchObject([{ state: "cancelled" }, { state: "waiting", rounds: 2 }]);
+    expect(gone.requests).toHaveLength(1);
+  });
+
   test("cancels a round under way when it has failed", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const endpoint = await app.call("endpoints.create", { name: "Slow", steps: [{ do: "answer", status: 503, delayMs: 1000 }] });
@@ -168,5 +186,23 @@ describe("a deleted destination", () => {
     expect((await app.delivery(message)).state).toBe("sending");
     await app.advance({ to: "idle" });
     expect(await app.delivery(message)).toMatchObject({ state: "cancelled", attempts: [{ outcome: "http_error" }] });
+  });
+});
+
+describe("a reset", () => {
+  test("of the messages ends what is under way as if it had not been made", async ({ start }) => {
+    const app = await start.app();
+    const receiver = await start.receiver(() => {});
+    await app.call("settings.update", { laneConnections: 2 });
+    await app.destination([receiver.url]);
+    await app.sendMany(20);
+    await receiver.whenReceived(2);
+    await app.call("pipeline.reset", { what: "messages" });
+    expect((await app.call("stats.get", {})).deliveries.total).toBe(0);
+    receiver.answer = 200;
+    const message = await app.send();
+    expect(await app.settle()).toEqual({ settled: true, queued: 0, sending: 0 });
+    expect(await app.delivery(message)).toMatchObject({ state: "delivered", attempts: [{ round: 1, outcome: "success" }] });
+    expect(receiver.requests).toHaveLength(3);
   });
 });

@@ -6,7 +6,7 @@ import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
-import type { DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
+import type { ConfigurationStore, DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
 
 const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];
 
@@ -14,7 +14,7 @@ const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired
 const jobSlice = 200;
 
 export type DeliveriesOptions = {
-  store: DeliveryStore & Pick<QueryStore, "deliveries">;
+  store: DeliveryStore & Pick<QueryStore, "deliveries"> & Pick<ConfigurationStore, "destinations">;
   clock: Clock;
   activity: Activity;
   changes: Changes;
@@ -36,18 +36,37 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & { can
   });
 
   function record(moved: DeliverySummary[], state: DeliveryState, reason: string): void {
-    store.record([], moved.map((delivery) => move(delivery, state, reason)));
-    changes.noteMany("deliveries", moved.slice(-100).map(({ id }) => deliveryIds.format(id)), moved.length, false);
-    changes.noteMany("messages", moved.slice(-100).map(({ messageRow }) => messageIds.format(messageRow)), moved.length, false);
+    store.record(
+      [],
+      moved.map((delivery) => move(delivery, state, reason)),
+    );
+    changes.noteMany(
+      "deliveries",
+      moved.slice(-100).map(({ id }) => deliveryIds.format(id)),
+      moved.length,
+      false,
+    );
+    changes.noteMany(
+      "messages",
+      moved.slice(-100).map(({ messageRow }) => messageIds.format(messageRow)),
+      moved.length,
+      false,
+    );
     kick();
   }
 
   const statesOf = ({ state }: DeliveryFilter): readonly DeliveryState[] =>
     state === undefined ? retryableStates : retryableStates.filter((each) => each === state);
 
+  /** Deliveries of a destination that has been deleted have nowhere to go any more. */
+  function destinationsOf({ destinationId }: DeliveryFilter): DestinationId[] {
+    const ids = store.destinations().map(({ id }) => id);
+    return destinationId === undefined ? ids : ids.filter((id) => id === destinationId);
+  }
+
   /** Pages of deliveries in one state, from the newest back, whatever happens to those of earlier pages meanwhile. */
   function* pages(filter: DeliveryFilter, state: DeliveryState): Generator<DeliverySummary[]> {
-    for (let before: DeliveryId | null = null; ; ) {
+    for (let before: DeliveryId | null = null; ;) {
       const { items } = store.deliveries({ ...filter, state }, jobSlice, before);
       if (items.length > 0) yield items;
       if (items.length < jobSlice) return;
@@ -56,8 +75,9 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & { can
   }
 
   async function run(job: RetryJob, filter: DeliveryFilter): Promise<void> {
-    for (const state of statesOf(filter)) {
-      for (const page of pages(filter, state)) {
+    const parts = statesOf(filter).flatMap((state) => destinationsOf(filter).map((destinationId) => ({ destinationId, state })));
+    for (const { destinationId, state } of parts) {
+      for (const page of pages({ destinationId }, state)) {
         if (job.state !== "running") return;
         const work = options.activity.begin();
         const still = page.filter(({ id }) => store.delivery(id)?.state === state);
@@ -77,8 +97,12 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & { can
     retry(id) {
       const delivery = store.delivery(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
-      if (delivery.state === "sending") return conflict("being_sent", "The delivery is being sent right now. It is never sent twice at once.");
-      if (delivery.state === "delivered") return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
+      if (delivery.state === "sending")
+        return conflict("being_sent", "The delivery is being sent right now. It is never sent twice at once.");
+      if (delivery.state === "delivered")
+        return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
+      if (destinationsOf(delivery).length === 0)
+        return conflict("destination_deleted", "The destination has been deleted, so there is nowhere left to send this.");
       if (delivery.state !== "queued") record([delivery], "queued", "retry_now");
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
     },
@@ -86,14 +110,18 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & { can
       const delivery = store.delivery(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
       if (delivery.state === "cancelled") return delivery;
-      if (delivery.state === "sending") return conflict("being_sent", "The delivery is being sent right now. Cancel it when the round has ended.");
+      if (delivery.state === "sending")
+        return conflict("being_sent", "The delivery is being sent right now. Cancel it when the round has ended.");
       if (delivery.state !== "queued" && delivery.state !== "waiting") {
         return conflict("already_over", `The delivery is ${delivery.state}, so there is nothing left to cancel.`);
       }
       record([delivery], "cancelled", "cancelled");
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
     },
-    countRetryable: (filter) => statesOf(filter).reduce((sum, state) => sum + store.deliveries({ ...filter, state }, 1, null).total, 0),
+    countRetryable: (filter) =>
+      statesOf(filter)
+        .flatMap((state) => destinationsOf(filter).map((destinationId) => store.deliveries({ destinationId, state }, 1, null).total))
+        .reduce((sum, total) => sum + total, 0),
     retryAll(filter) {
       const id = nextJob++ as JobId;
       const job: RetryJob = { id, state: "running", total: this.countRetryable(filter), done: 0, retried: 0 };

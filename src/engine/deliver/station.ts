@@ -134,8 +134,12 @@ export class Station {
     });
   }
 
-  /** Whether anything is queued, sending or waiting that the clock or the network can still move. */
+  /**
+   * Whether anything is queued, sending or waiting that the clock or the network can still move, or an attempt is under
+   * way beside one that succeeded.
+   */
   hasWork(): boolean {
+    if (this.#rounds.size > 0) return true;
     const { queued, sending, waiting } = this.#options.store.countByState();
     if (sending + waiting > 0) return true;
     if (queued === 0) return false;

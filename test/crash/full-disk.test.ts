@@ -1,0 +1,141 @@
+import type { ServerResponse } from "node:http";
+import { expect, onTestFinished, test } from "vitest";
+import { isProblem } from "../../src/domain/problem.ts";
+import { createChangeFeed } from "../../src/engine/changes.ts";
+import { Activity } from "../../src/engine/clock/activity.ts";
+import { Holds } from "../../src/engine/clock/holds.ts";
+import { PipelineClock } from "../../src/engine/clock/pipeline-clock.ts";
+import { createConfiguration } from "../../src/engine/configuration.ts";
+import { Station } from "../../src/engine/deliver/station.ts";
+import { createTrust } from "../../src/engine/deliver/trust.ts";
+import { Ingest } from "../../src/engine/ingest/ingest.ts";
+import { expectConsistent, openTestStore, temporaryDirectory } from "../../src/store/store.fixture.ts";
+import { startReceiver } from "../support/webhook-receiver.ts";
+
+/** Ingest and delivery on a store whose database is in hand, so that it can be given less room. */
+async function startOnSmallDisk(url: string) {
+  const { db, store } = openTestStore(temporaryDirectory());
+  const reported: unknown[] = [];
+  const report = (error: unknown): void => void reported.push(error);
+  const changes = createChangeFeed();
+  const activity = new Activity();
+  const clock: PipelineClock = new PipelineClock({
+    store,
+    activity,
+    pending: () => station.hasWork(),
+    attemptsMade: () => station.attemptsMade,
+    onOverdue: () => station.spreadOverdue(),
+    onChange: () => {},
+    report,
+  });
+  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const station: Station = new Station({
+    store,
+    configuration,
+    clock,
+    activity,
+    holds: new Holds(),
+    trust: createTrust(),
+    changes,
+    onAttempts: () => {},
+    report,
+  });
+  const ingest = new Ingest({
+    store,
+    configuration,
+    clock,
+    activity,
+    changes,
+    onCommitted: () => station.kick(),
+    report,
+    host: "127.0.0.1",
+    port: 0,
+  });
+
+  const source = configuration.createSource({ name: "Shop", writeKey: "key" });
+  if (isProblem(source)) throw new Error(source.message);
+  configuration.createDestination({ name: "Out", sourceIds: [source.id], webhooks: [{ url, headers: {} }] });
+  const ingestUrl = await ingest.start();
+  station.start();
+  onTestFinished(async () => {
+    await ingest.stop();
+    await station.stop();
+    changes.stop();
+  });
+
+  let made = 0;
+  const accepted: string[] = [];
+  const refused: string[] = [];
+  return {
+    db,
+    store,
+    reported,
+    accepted,
+    refused,
+    settled: () => activity.whenQuiet({ includeHeld: true }),
+    /** A batch of messages; answers the status and what was said. */
+    async send(count: number, size = 800): Promise<{ status: number; code?: string }> {
+      const batch = Array.from({ length: count }, () => ({
+        type: "track",
+        messageId: `m-${made++}`,
+        userId: "ada",
+        event: "x".repeat(size),
+      }));
+      const response = await fetch(`${ingestUrl}/v1/batch`, {
+        method: "POST",
+        headers: { Authorization: `Basic ${btoa("key:")}` },
+        body: JSON.stringify({ batch }),
+      });
+      const { code } = (await response.json()) as { code?: string };
+      (response.status === 200 ? accepted : refused).push(...batch.map(({ messageId }) => messageId));
+      return { status: response.status, ...(code === undefined ? {} : { code }) };
+    },
+    /** As a disk that is full to the last page. */
+    leaveNoRoom: (): void => void db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`),
+    makeRoom: (): void => void db.pragma("max_page_count = 1000000"),
+    messageIds: () => db.prepare("SELECT message_id FROM messages ORDER BY id").pluck().all(),
+    attempts: () => db.prepare("SELECT count(*) FROM attempts").pluck().get(),
+  };
+}
+
+test("on a full disk ingest answers 503 and keeps nothing by halves; attempts are kept and go on record when there is room", async () => {
+  const held: ServerResponse[] = [];
+  const out = await startReceiver((response) => void held.push(response));
+  onTestFinished(() => out.stop());
+  const disk = await startOnSmallDisk(out.url);
+
+  expect(await disk.send(40)).toMatchObject({ status: 200 });
+  await out.whenReceived(40);
+  disk.leaveNoRoom();
+  for (const count of [50, 5, 1]) {
+    let answer = await disk.send(count);
+    while (answer.status === 200) answer = await disk.send(count);
+    expect(answer).toEqual({ status: 503, code: "store_unavailable" });
+  }
+  expect(disk.messageIds()).toEqual(disk.accepted);
+  expect(disk.refused.length).toBeGreaterThanOrEqual(56);
+  expectConsistent(disk.db);
+
+  // The attempts under way end now, and there is no room to write that down.
+  out.answer = 200;
+  const underWay = held.splice(0);
+  const before = disk.attempts();
+  for (const response of underWay) response.writeHead(200, { "Content-Type": "text/plain" }).end("y".repeat(3000));
+  await expect.poll(() => disk.reported, { timeout: 5000 }).toContainEqual(expect.objectContaining({ code: "SQLITE_FULL" }));
+  expect(disk.attempts()).toBe(before);
+  expect(disk.store.countByState()).toMatchObject({ delivered: 0 });
+  expectConsistent(disk.db);
+  expect(await disk.send(50)).toEqual({ status: 503, code: "store_unavailable" });
+
+  disk.makeRoom();
+  expect(await disk.send(3)).toMatchObject({ status: 200 });
+  await disk.settled();
+  expect(disk.messageIds()).toEqual(disk.accepted);
+  expect(disk.store.countByState()).toMatchObject({ delivered: disk.accepted.length, queued: 0, sending: 0, waiting: 0 });
+  expect(disk.attempts()).toBe(disk.accepted.length);
+  expect(out.requests.map(({ body }) => (JSON.parse(body) as { messageId: string }).messageId).toSorted()).toEqual(
+    disk.accepted.toSorted(),
+  );
+  expect(disk.reported.every((error) => (error as { code?: string }).code === "SQLITE_FULL")).toBe(true);
+  expectConsistent(disk.db);
+});

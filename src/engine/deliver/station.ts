@@ -16,7 +16,6 @@
 import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/configuration.ts";
 import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type WebhookId } from "../../domain/ids.ts";
 import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
-import { sign, signatureKey, type SignatureKey } from "../../domain/signature.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
@@ -25,8 +24,9 @@ import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery, DeliveryStore } from "../ports.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
-import { createSender, type Trust } from "./exchange.ts";
-import { Lane } from "./lane.ts";
+import { createDeliveryHeaders } from "./delivery-headers.ts";
+import type { Trust } from "./exchange.ts";
+import { createLanes, type Lanes } from "./lanes.ts";
 import { Recorder } from "./recorder.ts";
 
 /** Bodies of rounds under way that a destination may hold in memory; beyond it, it takes up no more. */
@@ -73,11 +73,11 @@ type Round = {
 export class Station {
   readonly #options: StationOptions;
   readonly #recorder: Recorder;
-  readonly #lanes = new Map<WebhookId, Lane>();
+  readonly #lanes: Lanes;
+  readonly #headersOf: ReturnType<typeof createDeliveryHeaders>;
   readonly #rounds = new Map<DeliveryId, Round>();
   readonly #bytesUnderWay = new Map<DestinationId, number>();
   readonly #running = new Set<RunningAttempt>();
-  readonly #keys = new Map<string, SignatureKey>();
   #pumping: Work | null = null;
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #stopping = false;
@@ -85,6 +85,9 @@ export class Station {
 
   constructor(options: StationOptions) {
     this.#options = options;
+    const settings = (): Settings => options.configuration.settings();
+    this.#lanes = createLanes({ trust: options.trust, connections: () => settings().laneConnections, report: options.report });
+    this.#headersOf = createDeliveryHeaders({ vendor: () => settings().vendor });
     this.#recorder = new Recorder({
       store: options.store,
       changes: options.changes,
@@ -164,7 +167,7 @@ export class Station {
     this.#stopping = true;
     this.#dueTimer?.timer.cancel();
     this.#retryAfterError?.cancel();
-    for (const lane of this.#lanes.values()) lane.clear();
+    this.#lanes.clear();
     if (this.#running.size > 0) {
       const signal = new AbortController();
       const limit = startTimer(drainMs, () => signal.abort());
@@ -173,11 +176,11 @@ export class Station {
       await this.#abandon();
     }
     this.#recorder.stop();
-    for (const lane of this.#lanes.values()) lane.sender.close();
+    this.#lanes.close();
   }
 
   async #abandon(): Promise<void> {
-    for (const lane of this.#lanes.values()) lane.clear();
+    this.#lanes.clear();
     const running = [...this.#running];
     for (const attempt of running) attempt.stop();
     await Promise.all(running.map((attempt) => attempt.done));
@@ -196,7 +199,7 @@ export class Station {
       if (end !== null && (next === null || end < next)) next = end;
     }
     this.#sleepUntil(next);
-    this.#closeUnusedLanes(destinations);
+    this.#lanes.closeUnused(destinations.flatMap(({ webhooks }) => webhooks.map(({ id }) => id)));
     if (enabled.some((destination) => this.#room(destination) > 0 && store.countRunnable(destination.id, clock.now(), 1) > 0)) this.kick();
   }
 
@@ -212,7 +215,7 @@ export class Station {
     if (destination.webhooks.length === 0) return claimAtOnce;
     if ((this.#bytesUnderWay.get(destination.id) ?? 0) > maxBytesUnderWay) return 0;
     const wanted = this.#options.configuration.settings().laneConnections * 3;
-    const loads = destination.webhooks.map((webhook) => this.#lanes.get(webhook.id)?.load ?? 0);
+    const loads = destination.webhooks.map((webhook) => this.#lanes.load(webhook.id));
     return Math.min(claimAtOnce, wanted - Math.min(wanted, ...loads));
   }
 
@@ -231,9 +234,9 @@ export class Station {
     }
     this.#rounds.set(delivery.id, round);
     this.#bytesUnderWay.set(destination.id, (this.#bytesUnderWay.get(destination.id) ?? 0) + delivery.payload.length);
-    const headers = this.#headers(destination, delivery.payload);
+    const headers = this.#headersOf(destination, delivery.payload);
     for (const webhook of webhooks) {
-      this.#lane(webhook.id).add({ start: () => this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]) });
+      this.#lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]) });
     }
   }
 
@@ -246,7 +249,7 @@ export class Station {
       return;
     }
     const running = startAttempt({
-      sender: this.#lane(webhook.id).sender,
+      sender: this.#lanes.of(webhook.id).sender,
       clock,
       holds,
       activity,
@@ -343,48 +346,5 @@ export class Station {
       this.kick();
     });
     this.#dueTimer = { at, timer };
-  }
-
-  #headers(destination: Destination, body: Uint8Array): [string, string][] {
-    const headers: [string, string][] = [
-      ["User-Agent", `${this.#options.configuration.settings().vendor}/1.0`],
-      ["Content-Type", "application/json"],
-    ];
-    const { sharedSecret } = destination;
-    if (sharedSecret !== null) headers.push(["X-Signature", sign(this.#key(sharedSecret), body)]);
-    return headers;
-  }
-
-  #key(secret: string): SignatureKey {
-    let key = this.#keys.get(secret);
-    if (key === undefined) {
-      key = signatureKey(secret);
-      this.#keys.set(secret, key);
-    }
-    return key;
-  }
-
-  #lane(id: WebhookId): Lane {
-    let lane = this.#lanes.get(id);
-    if (lane === undefined) {
-      lane = new Lane({
-        sender: createSender({ trust: this.#options.trust }),
-        connections: () => this.#options.configuration.settings().laneConnections,
-        report: this.#options.report,
-      });
-      this.#lanes.set(id, lane);
-    }
-    return lane;
-  }
-
-  #closeUnusedLanes(destinations: Destination[]): void {
-    const known = destinations.reduce((count, destination) => count + destination.webhooks.length, 0);
-    if (this.#lanes.size <= known) return;
-    const ids = new Set(destinations.flatMap((destination) => destination.webhooks.map((webhook) => webhook.id)));
-    for (const [id, lane] of this.#lanes) {
-      if (ids.has(id) || lane.load > 0) continue;
-      lane.sender.close();
-      this.#lanes.delete(id);
-    }
   }
 }

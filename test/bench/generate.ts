@@ -82,7 +82,7 @@ export function generate(data: string, messages: number): void {
 
   for (let done = 0; done < messages; done += batchSize) {
     const receivedAt = Math.round(firstAt + (spanMs * done) / messages);
-    const batch = Array.from({ length: Math.min(batchSize, messages - done) }, () => varied(random));
+    const batch = Array.from({ length: Math.min(batchSize, messages - done) }, () => varied(random, receivedAt));
     const rare = batch[0];
     if (done % rareEvery === 0 && rare !== undefined) Object.assign(rare, { type: "track", event: rareEvent });
     fill(store, [{ source: sourceOf(random()), destinations, receivedAt, messages: withFaults(random, batch) }]);
@@ -92,8 +92,8 @@ export function generate(data: string, messages: number): void {
 }
 
 /** The usual types, and a few of the others. */
-function varied(random: Random): BenchMessage {
-  const message = makeMessage(random);
+function varied(random: Random, at: number): BenchMessage {
+  const message = makeMessage(random, at);
   const draw = random();
   if (draw < 0.02) return Object.assign(message, { type: "screen", name: "Home" });
   if (draw < 0.035) return Object.assign(message, { type: "group", groupId: `group-${Math.floor(random() * 500)}` });

@@ -1,4 +1,4 @@
-/** Messages as a shop's client libraries send them, about 450 bytes each, the same ones again for the same seed. */
+/** Messages as a shop's client libraries send them, about 450 bytes each, alike for the same seed. */
 
 import { randomUUID } from "node:crypto";
 
@@ -29,7 +29,6 @@ export const events = [
 
 const pages = ["Home", "Category", "Product", "Cart", "Checkout", "Account", "Help"];
 const library = { name: "analytics-go", version: "3.0.0" };
-const startedAt = Date.UTC(2026, 10, 21);
 
 export type BenchMessage = { type: string; messageId: string; userId: string; timestamp: string; event?: string } & Record<string, unknown>;
 
@@ -56,14 +55,14 @@ export function userName(random: Random): string {
   return `user-${under(random, distinctUsers).toString().padStart(5, "0")}`;
 }
 
-/** Six in ten are tracks, a quarter pages, the rest identifies. Message ids are always new. */
-export function makeMessage(random: Random): BenchMessage {
+/** Six in ten are tracks, a quarter pages, the rest identifies. Message ids are always new, times are within the last five seconds. */
+export function makeMessage(random: Random, at = Date.now()): BenchMessage {
   const draw = random();
   const message: BenchMessage = {
     type: draw < 0.6 ? "track" : draw < 0.85 ? "page" : "identify",
     messageId: randomUUID(),
     userId: userName(random),
-    timestamp: new Date(startedAt + under(random, 86_400_000)).toISOString(),
+    timestamp: new Date(at - under(random, 5000)).toISOString(),
     context: { ip: `203.0.113.${under(random, 256)}`, locale: "en-GB", timezone: "Europe/London", library },
   };
   const sku = `SKU-${under(random, 100_000)}`;

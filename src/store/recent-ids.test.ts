@@ -75,3 +75,10 @@ test("after clearing nothing is found", () => {
   recent.add(hashOf(1), 7);
   expect([...recent.find(hashOf(1))]).toEqual([7]);
 });
+
+test("taken back from among many that lie side by side, each of the others is still found", () => {
+  const recent = new RecentIds(() => 0);
+  for (let id = 1; id <= 2000; id += 1) recent.add(hashOf(id), id);
+  for (let id = 2; id <= 2000; id += 3) recent.remove(hashOf(id), id);
+  for (let id = 1; id <= 2000; id += 1) expect([...recent.find(hashOf(id))]).toEqual(id % 3 === 2 ? [] : [id]);
+});

@@ -5,6 +5,7 @@ import { ownCommands } from "./features/commands/own-commands.ts";
 import { useOverlay } from "./features/commands/overlay.ts";
 import { Palette } from "./features/commands/palette.tsx";
 import { Shortcuts } from "./features/commands/shortcuts.tsx";
+import { Composer } from "./features/composer/composer.tsx";
 import { Frame, navigation } from "./features/frame/frame.tsx";
 import { LaterView } from "./features/later/later-view.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
@@ -35,6 +36,7 @@ export function App() {
       <Frame>{View === undefined ? <LaterView view={view} /> : <View />}</Frame>
       <Palette />
       <Shortcuts />
+      <Composer />
     </>
   );
 }

@@ -1,0 +1,148 @@
+/** Composes one call, sends it to the ingest port as a source, and shows the same call as clients would make it. */
+
+import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { Button, Choice, Labelled, SelectField } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { Dialog } from "../../kit/floats.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { isMac } from "../../stores/keys.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { useOverlay } from "../commands/overlay.ts";
+import { snippet, snippetKinds, type SnippetKind } from "./snippets.ts";
+import { composedTypes, templates, type ComposedType } from "./templates.ts";
+import "./composer.css";
+
+export function Composer() {
+  const { shown, hide } = useOverlay();
+  return (
+    <Dialog open={shown === "composer"} onClose={hide} title="Compose a message" wide>
+      <Form onDone={hide} />
+    </Dialog>
+  );
+}
+
+type Sent = AnswerOf<"sources.send">;
+
+function Form({ onDone }: { onDone: () => void }) {
+  const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
+  const ingestUrl = useLive("about.get", {}, []).answer?.ingestUrl ?? "";
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [type, setType] = useState<ComposedType>("track");
+  const [drafts, setDrafts] = useState(templates);
+  const [kind, setKind] = useState<SnippetKind>("cURL");
+  const [sent, setSent] = useState<Sent | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [sending, setSending] = useState(false);
+
+  const source = sources?.find(({ id }) => id === chosen) ?? sources?.[0];
+  const body = drafts[type];
+  const wrong = whatIsWrong(body);
+
+  const send = async (): Promise<void> => {
+    setSending(true);
+    setError(null);
+    try {
+      const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
+      setSent(await call("sources.send", { id: sourceId, type, body }));
+    } catch (refused) {
+      setError(refused as Error);
+    }
+    setSending(false);
+  };
+
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(isMac ? event.metaKey : event.ctrlKey)) return;
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <div className="composer-head">
+        <Choice label="Type" value={type} options={composedTypes.map((value) => ({ value, label: value }))} onChange={setType} />
+        <span className="grow" />
+        {sources !== undefined && source !== undefined ? (
+          <label className="composer-source">
+            <span className="muted">as</span>
+            <SelectField
+              aria-label="Source"
+              value={source.id}
+              options={sources.map(({ id, name }) => ({ value: id, label: name }))}
+              onChange={setChosen}
+            />
+          </label>
+        ) : null}
+      </div>
+      <Labelled label="The call" error={wrong} hint="Sent as it stands here, number spellings included.">
+        <textarea
+          className="code composer-body"
+          rows={8}
+          spellCheck={false}
+          value={body}
+          aria-invalid={wrong !== null}
+          onChange={(event) => setDrafts({ ...drafts, [type]: event.currentTarget.value })}
+        />
+      </Labelled>
+      <div className="composer-actions">
+        <Button look="primary" icon="send" type="submit" disabled={sending} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
+          Send
+        </Button>
+        {sent === null ? null : <Answer sent={sent} onDone={onDone} />}
+      </div>
+      <ProblemText error={error} />
+      <section aria-label="The same call">
+        <div className="section-head">
+          <h3>The same call as</h3>
+          <Choice small label="The same call as" value={kind} options={snippetKinds.map((value) => ({ value, label: value }))} onChange={setKind} />
+          <span className="grow" />
+          <Button small icon="copy" onClick={() => void copyText(snippet(kind, { ingestUrl, writeKey: source?.writeKey ?? "", type, body }), `as ${kind}`)}>
+            Copy
+          </Button>
+        </div>
+        <pre className="code composer-snippet">{snippet(kind, { ingestUrl, writeKey: source?.writeKey ?? "", type, body })}</pre>
+      </section>
+    </form>
+  );
+}
+
+function Answer({ sent: { status, body }, onDone }: { sent: Sent; onDone: () => void }) {
+  const taken = status < 300;
+  return (
+    <span className="composer-answer" role="status">
+      <StateGlyph state={taken ? "delivered" : "rejected"} />
+      <span>{taken ? "taken in" : "refused"}</span>
+      <code className="clip">
+        {status} {body}
+      </code>
+      <Button
+        small
+        look="quiet"
+        onClick={() => {
+          onDone();
+          usePlace.getState().go({ view: "live" });
+        }}
+      >
+        See it in Live
+      </Button>
+    </span>
+  );
+}
+
+/** Only what can be known before it is sent; the port says the rest. */
+function whatIsWrong(body: string): string | null {
+  try {
+    JSON.parse(body);
+    return null;
+  } catch (error) {
+    return `This is not JSON: ${(error as Error).message}. It can be sent all the same, to see what the port says.`;
+  }
+}

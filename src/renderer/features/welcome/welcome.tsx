@@ -1,0 +1,210 @@
+/** Live before the first message: real values to copy, a sample one press away, and the demo workspace. */
+
+import { useEffect, useState } from "react";
+import { Button, Choice } from "../../kit/controls.tsx";
+import { Copyable, copyText } from "../../kit/copy.tsx";
+import { OutcomeGlyph } from "../../kit/glyph.tsx";
+import { Icon, type IconName } from "../../kit/icon.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { isMac, useKeys } from "../../stores/keys.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { CallError, call } from "../../transport/transport.ts";
+import { useOverlay } from "../commands/overlay.ts";
+import { snippet, snippetKinds, type SnippetKind } from "../composer/snippets.ts";
+import "./welcome.css";
+
+const sample = `{"userId":"u_1042","event":"Order Completed",
+       "properties":{"total":184.5,"currency":"EUR"}}`;
+
+export function Welcome() {
+  const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
+  const about = useLive("about.get", {}, []).answer;
+  const [kind, setKind] = useState<SnippetKind>("cURL");
+  const [error, setError] = useState<Error | null>(null);
+  const isBare = sources?.length === 0;
+
+  const run = async (command: () => Promise<unknown>): Promise<void> => {
+    try {
+      setError(null);
+      await command();
+    } catch (refused) {
+      setError(refused instanceof CallError ? refused : new Error(String(refused)));
+    }
+  };
+  // The values to copy must be real ones, so the first source is made as soon as somebody looks for it.
+  useEffect(() => {
+    if (isBare) void run(() => call("workspaces.open", { kind: "first" }));
+  }, [isBare]);
+
+  const source = sources?.[0];
+  const ingestUrl = about?.ingestUrl ?? "";
+  const writeKey = source?.writeKey ?? "";
+  const code = snippet(kind, { ingestUrl, writeKey, type: "track", body: sample });
+  const copy = (): void => void copyText(code, `as ${kind}`);
+  const send = (): void => {
+    if (source !== undefined) void run(() => call("sources.send", { id: source.id, type: "track", body: sample }));
+  };
+  useKeys({ c: copy, Enter: send });
+
+  return (
+    <div className="first">
+      <section className="start" aria-label="First message">
+        <h1>Send the first message</h1>
+        <p className="muted lead">Hookyard takes it in, signs it, POSTs it to a test endpoint, and shows every byte. Nothing leaves this machine.</p>
+        <ol className="way">
+          <li>
+            <b className="no">1</b>
+            <div>
+              <h2>Where to send</h2>
+              <div className="pairs">
+                <span className="muted">Ingest address</span>
+                <Copyable value={ingestUrl} label="the ingest address" />
+                <span className="muted">Write key</span>
+                <Copyable value={writeKey} label="the write key" note={source === undefined ? undefined : `of ${source.name}`} />
+              </div>
+            </div>
+          </li>
+          <li>
+            <b className="no">2</b>
+            <div>
+              <div className="head">
+                <h2>Send one</h2>
+                <span className="grow" />
+                <Choice small label="As" value={kind} options={snippetKinds.map((value) => ({ value, label: value }))} onChange={setKind} />
+              </div>
+              <div className="snippet">
+                <pre className="code">{code}</pre>
+                <Button small icon="copy" shortcut="c" onClick={copy}>
+                  Copy
+                </Button>
+              </div>
+              <div className="actions">
+                <Button look="primary" icon="send" shortcut="Enter" onClick={send} disabled={source === undefined}>
+                  Send a sample
+                </Button>
+                <span className="muted">
+                  sends this very call, or open the{" "}
+                  <button type="button" className="link-button" onClick={() => useOverlay.getState().show("composer")}>
+                    composer
+                  </button>
+                </span>
+              </div>
+              <ProblemText error={error} />
+            </div>
+          </li>
+          <li>
+            <b className="no">3</b>
+            <div>
+              <h2>See it arrive</h2>
+              <Way source={source?.name ?? "First source"} kind={source?.kind ?? "server"} />
+              <p className="listening">
+                <span className="breathe">
+                  <OutcomeGlyph outcome="success" />
+                </span>
+                Listening. The first message opens here.
+              </p>
+            </div>
+          </li>
+        </ol>
+      </section>
+      <Demo onOpen={() => void run(() => call("workspaces.open", { kind: "demo" }))} ingestUrl={ingestUrl} />
+    </div>
+  );
+}
+
+function Way({ source, kind }: { source: string; kind: string }) {
+  const destination = useLive("destinations.list", {}, ["destinations"]).answer?.items[0];
+  const endpoint = useLive("endpoints.list", {}, ["endpoints", "received"]).answer?.items[0];
+  return (
+    <div className="path">
+      <Stop icon="sources" title={source} text={kind} />
+      <i />
+      <Stop
+        icon="destinations"
+        title={destination?.name ?? "no destination yet"}
+        text={destination?.hasSharedSecret === true ? "signed, shared secret set" : "not signed"}
+      />
+      <i />
+      <Stop icon="endpoints" title={endpoint === undefined ? "no test endpoint yet" : `test endpoint /${endpoint.path}`} text="answers 200" />
+    </div>
+  );
+}
+
+function Stop({ icon, title, text }: { icon: IconName; title: string; text: string }) {
+  return (
+    <span className="stop">
+      <Icon name={icon} />
+      <span>
+        <span className="strong clip">{title}</span>
+        <span className="quiet">{text}</span>
+      </span>
+    </span>
+  );
+}
+
+const shop: readonly { icon: IconName; name: string; text: string }[] = [
+  { icon: "sources", name: "Sources", text: "Shop web, Shop server, Shop app" },
+  { icon: "profiles", name: "Users", text: "240 users, 14 events" },
+  { icon: "destinations", name: "Destinations", text: "Billing, CRM sync" },
+  { icon: "endpoints", name: "Flaky webhook", text: "503 ×3 → reset → 200" },
+];
+
+function Demo({ onOpen, ingestUrl }: { onOpen: () => void; ingestUrl: string }) {
+  const host = ingestUrl.replace(/^https?:\/\//, "");
+  return (
+    <aside className="demo" aria-label="Demo workspace">
+      <h2>Or open the demo workspace</h2>
+      <p className="muted">A shop that sends by itself, so that every view has something to show.</p>
+      <dl>
+        {shop.map(({ icon, name, text }) => (
+          <div key={name}>
+            <dt>
+              <Icon name={icon} />
+              {name}
+            </dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="actions">
+        <Button onClick={onOpen}>Open the demo workspace</Button>
+      </div>
+      <p className="quiet">Kept beside your own data; Settings can clear it.</p>
+      <hr />
+      <h3>Coming with a client library</h3>
+      <ul className="libs">
+        <li>
+          <span>Go</span>
+          <code>Endpoint: "{ingestUrl}"</code>
+        </li>
+        <li>
+          <span>Node</span>
+          <code>host: '{ingestUrl}'</code>
+        </li>
+        <li>
+          <span>Browser</span>
+          <code>
+            apiHost: '{host}/v1',
+            <br />
+            protocol: 'http'
+          </code>
+        </li>
+      </ul>
+      <hr />
+      <ul className="keys">
+        <li>
+          <kbd>{isMac ? "⌘ K" : "Ctrl K"}</kbd>commands
+        </li>
+        <li>
+          <kbd>/</kbd>filter
+        </li>
+        <li>
+          <kbd>Space</kbd>pause the clock
+        </li>
+        <li>
+          <kbd>?</kbd>all shortcuts
+        </li>
+      </ul>
+    </aside>
+  );
+}

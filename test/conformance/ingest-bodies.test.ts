@@ -140,6 +140,15 @@ describe("the limit of a request", () => {
     expect(refused(answers[0])).toEqual([400, "request_too_large"]);
   });
 
+  test("is told once to a client that then breaks off", async () => {
+    const app = await startIngestApp();
+    const { answers, closed } = await talk(app.port, [chunked, ...Array.from({ length: 64 }, () => chunk)], {
+      answers: 2,
+      halfClose: true,
+    });
+    expect([answers.map(refused), closed]).toEqual([[[400, "request_too_large"]], true]);
+  });
+
   test("is told to a client that announces too much before it sends it", async () => {
     const app = await startIngestApp();
     const { answers } = await talk(app.port, [post("/v1/batch", "{", { Authorization: authorization, "Content-Length": "90000000" })]);

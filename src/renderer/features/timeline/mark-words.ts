@@ -1,0 +1,43 @@
+/** The sentences of marks: for a screen reader, and for the float beside a mark. Pure. */
+
+import { clockTime, duration, milliseconds } from "../../kit/words.ts";
+import { resultOf, type Mark } from "./course.ts";
+import type { MarkGroup } from "./layout.ts";
+
+/** `Round 3: http_error 503, took 142 ms, started 15:51:28.` */
+export function markSentence(mark: Mark): string {
+  switch (mark.kind) {
+    case "attempt": {
+      const { attempt } = mark;
+      const error = attempt.error === null ? "" : ` ${attempt.error.message}`;
+      return `Round ${mark.round}: ${outcomeWords(mark)}, took ${durationWords(mark)}, started ${clockTime(mark.at)}.${error}`;
+    }
+    case "under_way":
+      return `Round ${mark.round}: under way since ${clockTime(mark.at)}.`;
+    case "coming":
+      return mark.next ? `Round ${mark.round}: the next, at ${clockTime(mark.at)}.` : `Round ${mark.round}: coming at ${clockTime(mark.at)}, if none succeeds before.`;
+  }
+}
+
+export function groupSentence({ marks, lead }: MarkGroup): string {
+  const [first, last] = [marks[0], marks.at(-1)];
+  if (first === undefined || last === undefined || marks.length === 1) return markSentence(lead);
+  const what = lead.kind === "coming" ? "coming rounds" : "attempts";
+  return `${marks.length} ${what}, rounds ${first.round} to ${last.round}. ${markSentence(lead)}`;
+}
+
+export function outcomeWords(mark: Mark): string {
+  if (mark.kind === "under_way") return "under way";
+  if (mark.kind === "coming") return mark.next ? "next round" : "coming";
+  const result = resultOf(mark.attempt);
+  return result === mark.attempt.outcome ? result : `${mark.attempt.outcome} ${result}`;
+}
+
+export function durationWords({ attempt }: Extract<Mark, { kind: "attempt" }>): string {
+  return `${duration(attempt.durationMs)}${attempt.simulated ? " of clock time" : ""}`;
+}
+
+/** To the millisecond where the record has it; coming rounds are whole seconds. */
+export function timeWords(mark: Mark): string {
+  return mark.kind === "coming" ? clockTime(mark.at) : `${clockTime(mark.at)}${milliseconds(mark.at)}`;
+}

@@ -63,10 +63,9 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
 
-  const messageKind = db.prepare<[number], { source_id: number; type: number; state: number }>(
-    "SELECT source_id, type, state FROM messages WHERE id = ?",
+  const messageKind = db.prepare<[number], { source_id: number; type: number; state: number; now: number | null }>(
+    `SELECT source_id, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
   );
-  const stateOfDeliveries = db.prepare<[number], number>("SELECT min(state) FROM deliveries WHERE message_id = ?").pluck();
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
     "UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status) WHERE id = ?",
@@ -76,7 +75,7 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
   function refreshMessage(id: number, attempts: number, lastStatus: number | null): void {
     const before = messageKind.get(id);
     if (before === undefined) return;
-    const state = (stateOfDeliveries.get(id) as number | null) ?? before.state;
+    const state = before.now ?? before.state;
     if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
     else if (state !== before.state) setMessageState.run(state, id);
     if (state === before.state) return;

@@ -91,7 +91,7 @@ async function startOnSmallDisk(url: string) {
       return { status: response.status, ...(code === undefined ? {} : { code }) };
     },
     /** As a disk that is full to the last page. */
-    leaveNoRoom: (): void => void db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`),
+    leaveNoRoom: (): void => void db.pragma(`max_page_count = ${Number(db.pragma("page_count", { simple: true }))}`),
     makeRoom: (): void => void db.pragma("max_page_count = 1000000"),
     messageIds: () => db.prepare("SELECT message_id FROM messages ORDER BY id").pluck().all(),
     attempts: () => db.prepare("SELECT count(*) FROM attempts").pluck().get(),

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { aDelivery, anAttempt } from "./attempt.fixture.ts";
+import { attemptWord, hostOf, outcomeSentences } from "./attempt-words.ts";
+import type { Attempt, Delivery } from "./rounds.ts";
+
+const clock = (at: string): string => at.slice(11, 19);
+const said = (attempt: Attempt, delivery: Partial<Delivery> = {}): string => {
+  const { lead, rest } = outcomeSentences(attempt, aDelivery({ attempts: [attempt], ...delivery }), clock);
+  return [lead, ...rest].join(" ");
+};
+
+describe("an attempt in a word", () => {
+  test.each<[string, Partial<Attempt>]>([
+    ["503", {}],
+    ["timeout", { outcome: "timeout", response: null }],
+    ["tls_error", { outcome: "tls_error", response: null }],
+    ["refused", { outcome: "connection_error", response: null, error: { code: "ECONNREFUSED", message: "" } }],
+    ["cut short", { outcome: "connection_error", error: { code: "body_cut_short", message: "" } }],
+    ["no answer", { outcome: "connection_error", response: null, error: { code: "EHOSTUNREACH", message: "" } }],
+  ])("is %s", (word, changes) => {
+    expect(attemptWord(anAttempt(changes))).toBe(word);
+  });
+});
+
+describe("a host", () => {
+  test("is told apart by its first label, and on loopback by its path", () => {
+    expect(hostOf("https://billing.example.test/hooks")).toEqual({ name: "billing", rest: ".example.test" });
+    expect(hostOf("https://billing.example.test:8443/")).toEqual({ name: "billing", rest: ".example.test:8443" });
+    expect(hostOf("http://127.0.0.1:4710/ledger")).toEqual({ name: "ledger", rest: " 127.0.0.1:4710" });
+    expect(hostOf("http://intranet/")).toEqual({ name: "intranet", rest: "" });
+    expect(hostOf("nonsense")).toEqual({ name: "nonsense", rest: "" });
+  });
+});
+
+describe("what an attempt came to", () => {
+  test("says what was answered and when it is tried again", () => {
+    expect(said(anAttempt(), { nextAttemptAt: "2026-11-21T15:51:06.000Z" })).toBe("The receiver answered 503. Tried again in round 2 at 15:51:06.");
+    const first = anAttempt();
+    const second = anAttempt({ round: 2, startedAt: "2026-11-21T15:51:06.000Z" });
+    expect(said(first, { attempts: [second, first], state: "failed" })).toBe("The receiver answered 503. Tried again in round 2 at 15:51:06.");
+  });
+
+  test("says that a status is not retried", () => {
+    const attempt = anAttempt({ retryable: false, response: { status: 302, headers: [], body: "", bodyLength: 0 } });
+    expect(said(attempt, { state: "failed" })).toBe("The receiver answered 302. Redirects are not followed. The retry profile does not retry 302. Not tried again.");
+  });
+
+  test("says of a late answer how much of it had come", () => {
+    const attempt = anAttempt({
+      outcome: "timeout",
+      error: { code: "timeout", message: "After 5 seconds the answer was not complete. The whole answer must be there within 5 seconds." },
+      response: { status: 200, headers: [["content-length", "4096"]], body: "{", bodyLength: 1184 },
+    });
+    expect(said(attempt, { state: "cancelled" })).toBe(
+      "After 5 seconds the answer was not complete. The whole answer must be there within 5 seconds. 1,184 of its 4,096 bytes had come, so its status 200 does not count. Not tried again, because the delivery was cancelled.",
+    );
+  });
+
+  test("says that a success ends it for all webhooks", () => {
+    const attempt = anAttempt({ outcome: "success", retryable: false, response: { status: 204, headers: [], body: "", bodyLength: 0 } });
+    expect(said(attempt)).toBe("The receiver answered 204 after 142 ms. So the message is delivered.");
+    expect(said(attempt, { attempts: [attempt, anAttempt({ webhookId: "whk_2" })] })).toMatch(/its other webhooks are not tried again/);
+  });
+});

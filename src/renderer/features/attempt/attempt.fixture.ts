@@ -1,0 +1,50 @@
+/** Attempts and deliveries for tests, as the API answers them. */
+
+import type { Attempt, Delivery, Webhook } from "./rounds.ts";
+
+export const webhooks: Webhook[] = [
+  { id: "whk_1", url: "https://billing.example.test/hooks/orders", headers: {} },
+  { id: "whk_2", url: "http://127.0.0.1:4710/ledger", headers: {} },
+];
+
+let made = 0;
+
+export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
+  made++;
+  const webhookUrl = webhooks.find(({ id }) => id === (changes.webhookId ?? "whk_1"))?.url ?? "";
+  return {
+    id: `att_${String(made).padStart(9, "0")}`,
+    round: 1,
+    webhookId: "whk_1",
+    webhookUrl,
+    startedAt: "2026-11-21T15:50:57.000Z",
+    durationMs: 142,
+    simulated: false,
+    phases: { dns: 2, connect: 11, tls: 42, sent: 43, firstByte: 140, done: 142 },
+    outcome: "http_error",
+    retryable: true,
+    error: null,
+    request: { sent: true, method: "POST", url: webhookUrl, headers: [["Content-Type", "application/json"]], body: `{"a":1}` },
+    response: { status: 503, headers: [["Content-Length", "4"]], body: "busy", bodyLength: 4 },
+    ...changes,
+  };
+}
+
+export function aDelivery(changes: Partial<Delivery> = {}): Delivery {
+  return {
+    id: "dlv_000000001",
+    messageRowId: "msg_000000001",
+    destinationId: "dst_000000001",
+    state: "waiting",
+    reason: "retry",
+    createdAt: "2026-11-21T15:50:57.000Z",
+    firstAttemptAt: "2026-11-21T15:50:57.000Z",
+    nextAttemptAt: null,
+    windowEndsAt: "2026-11-21T19:50:57.000Z",
+    rounds: 1,
+    payload: `{"a":1}`,
+    transitions: [],
+    attempts: [],
+    ...changes,
+  };
+}

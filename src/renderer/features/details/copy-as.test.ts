@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { anAttempt } from "../attempt/attempt.fixture.ts";
+import { curlOfAttempt, curlOfIngest, harOfAttempts, shellQuote } from "./copy-as.ts";
+
+const headers: [string, string][] = [
+  ["authorization", "Basic d2s6"],
+  ["content-type", "application/json"],
+  ["content-length", "9"],
+];
+const request = { method: "POST", path: "/v1/track", headers, size: 7, messages: 1 };
+
+const lastLine = (command: string): string | undefined => command.split("\n").at(-1);
+
+describe("cURL", () => {
+  test("of a message is the call that brought it", () => {
+    expect(curlOfIngest({ request, raw: `{"a":1}` }, "http://127.0.0.1:4700")).toBe(
+      `curl -X POST 'http://127.0.0.1:4700/v1/track' \\\n  -u 'wk:' \\\n  -H 'content-type: application/json' \\\n  --data-raw '{"a":1}'`,
+    );
+  });
+
+  test("of a message from a batch is a batch of it alone", () => {
+    const batch = { ...request, path: "/v1/batch", size: 500, messages: 3 };
+    expect(lastLine(curlOfIngest({ request: batch, raw: `{"a":1}` }, "http://x"))).toBe(`  --data-raw '{"batch":[{"a":1}]}'`);
+  });
+
+  test("of a request that could not be read has its bytes as they were", () => {
+    const raw = `{"batch":[nope`;
+    const command = curlOfIngest({ request: { ...request, path: "/v1/batch", size: raw.length }, raw }, "http://x");
+    expect(lastLine(command)).toBe(`  --data-raw '${raw}'`);
+  });
+
+  test("of an attempt carries all headers but those that curl makes", () => {
+    const sent: [string, string][] = [
+      ["Host", "x"],
+      ["X-Signature", "42bb"],
+      ["X-Empty", ""],
+      ["X-Quote", `it's "$HOME"`],
+    ];
+    const attempt = anAttempt({ request: { sent: true, method: "POST", url: "http://x/?a='b'", headers: sent, body: `{"a":"it's @ \\n \`x\` Café"}` } });
+    expect(curlOfAttempt(attempt).split(" \\\n  ")).toEqual([
+      `curl -X POST 'http://x/?a='\\''b'\\'''`,
+      `-H 'X-Signature: 42bb'`,
+      `-H 'X-Empty;'`,
+      `-H 'X-Quote: it'\\''s "$HOME"'`,
+      `-H 'Content-Type:'`,
+      `--data-raw '{"a":"it'\\''s @ \\n \`x\` Café"}'`,
+    ]);
+  });
+
+  test("takes bodies that no argument can hold from its input", () => {
+    const command = curlOfIngest({ request, raw: { base64: "AP9B" } }, "http://x");
+    expect(command).toMatch(/^base64 -d <<'EOF' \| curl [^]*--data-binary @-\nAP9B\nEOF$/);
+    expect(curlOfIngest({ request, raw: "a\0b" }, "http://x")).toMatch(/\nYQBi\nEOF$/);
+
+    const lines = curlOfIngest({ request, raw: "é".repeat(100_001) }, "http://x").split("\n");
+    const body = lines.slice(lines.findIndex((line) => line.endsWith("@-")) + 1, -1);
+    expect(Math.max(...body.map((line) => line.length))).toBe(76);
+    expect(atob(body.join(""))).toBe("\u00c3\u00a9".repeat(100_001));
+  });
+
+  test("quotes whatever a value holds", () => {
+    expect(shellQuote(`a'b`)).toBe(`'a'\\''b'`);
+  });
+});
+
+describe("an HTTP archive", () => {
+  test("has an entry for each attempt that sent something", () => {
+    const unsent = anAttempt({ request: { sent: false, method: "POST", url: "https://x/", headers: [], body: "" } });
+    const { log } = JSON.parse(harOfAttempts([anAttempt(), unsent], "0.1.0")) as { log: { version: string; entries: unknown[] } };
+    expect(log.version).toBe("1.2");
+    expect(log.entries).toHaveLength(1);
+    expect(log.entries[0]).toMatchObject({
+      startedDateTime: "2026-11-21T15:50:57.000Z",
+      time: 142,
+      request: { method: "POST", postData: { mimeType: "application/json", text: `{"a":1}` }, bodySize: 7 },
+      response: { status: 503, content: { size: 4, text: "busy" } },
+      timings: { dns: 2, connect: 40, ssl: 31, send: 1, wait: 97, receive: 2 },
+    });
+  });
+
+  test("writes bytes that are no text in base64", () => {
+    const attempt = anAttempt({ response: { status: 500, headers: [], body: { base64: "AP8=" }, bodyLength: 2 } });
+    expect(harOfAttempts([attempt], "0.1.0")).toContain(`"encoding": "base64"`);
+  });
+});

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFailed, onTestFinished, test } from "vitest";
 import { drawUnit } from "../../src/domain/random.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import { call, startHookyard } from "./hookyard-process.ts";
@@ -62,6 +62,7 @@ test(
   { timeout: 120_000 },
   async () => {
     const seed = Number(process.env["CRASH_SEED"] ?? Date.now() % 1_000_000);
+    onTestFailed(() => console.log(`CRASH_SEED=${seed} draws the same moments again.`));
     let drawn = 0;
     const draw = (): number => drawUnit(seed, drawn++, 1);
     const data = await dataDirectory();

@@ -14,6 +14,9 @@ const maxLines = 4096;
 
 const maxIds = 100;
 
+/** Ids that are gathered before all but the last ones are dropped: seldom, because noting is on the way of every delivery. */
+const maxGathered = 20 * maxIds;
+
 type Gathered = { ids: Set<string>; count: number; added: number };
 
 export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
@@ -28,7 +31,7 @@ export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
     timer = null;
     const fresh = [...gathered].map(([area, { ids, count, added }]): Change => {
       sequence += 1;
-      return { sequence, area, ids: [...ids], count, added };
+      return { sequence, area, ids: [...ids].slice(-maxIds), count, added };
     });
     gathered = new Map();
     lines.push(...fresh);
@@ -47,7 +50,7 @@ export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
       entry.ids.delete(id);
       entry.ids.add(id);
     }
-    if (entry.ids.size > maxIds) entry.ids = new Set([...entry.ids].slice(-maxIds));
+    if (entry.ids.size > maxGathered) entry.ids = new Set([...entry.ids].slice(-maxIds));
     entry.count += count;
     entry.added += added;
     timer ??= startIdleTimer(gatherMs, publish);

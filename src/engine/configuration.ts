@@ -34,8 +34,12 @@ export function createConfiguration({
   let customProfiles = store.retryProfiles();
   let settings: Settings = defaultSettings;
 
-  function reload(): void {
-    sources = store.sources();
+  /** Faults keep their identity, and with it their counts, until those of their source are set anew. */
+  function reload(rearmed?: SourceId): void {
+    const faults = new Map(sources.map((source) => [source.id, source.faults]));
+    sources = store
+      .sources()
+      .map((source) => (source.id === rearmed ? source : { ...source, faults: faults.get(source.id) ?? source.faults }));
     byWriteKey = new Map(sources.map((source) => [source.writeKey, source]));
     destinations = store.destinations();
     customProfiles = store.retryProfiles();
@@ -43,8 +47,13 @@ export function createConfiguration({
   }
   reload();
 
-  function changed<T>(area: "sources" | "destinations" | "retry-profiles" | "settings", id: string | null, result: T): T {
-    reload();
+  function changed<T>(
+    area: "sources" | "destinations" | "retry-profiles" | "settings",
+    id: string | null,
+    result: T,
+    rearmed?: SourceId,
+  ): T {
+    reload(rearmed);
     changes.note(area, id);
     onChange();
     return result;
@@ -127,7 +136,7 @@ export function createConfiguration({
       const wrong = checkSource(source, id);
       if (wrong !== null) return wrong;
       store.updateSource(source);
-      return changed("sources", sourceIds.format(id), source);
+      return changed("sources", sourceIds.format(id), source, changesOfSource.faults === undefined ? undefined : id);
     },
     deleteSource(id) {
       if (!sources.some((source) => source.id === id)) return notFound("source", sourceIds.format(id));

@@ -102,10 +102,14 @@ test("they meet whatever the source's clients send, however they name it, and no
   expect(await app.messages()).toHaveLength(1);
 });
 
-test("setting them again arms them again", async () => {
+test("setting them again arms them again; changing something else does not", async () => {
   const faults: Faults = [{ do: "answer", status: 503, times: 2 }];
   const app = await startIngestApp({ source: { faults } });
   expect(await statuses(app, 3)).toEqual([503, 503, 200]);
   await app.call("sources.update", { id: app.source.id, faults });
-  expect(await statuses(app, 3)).toEqual([503, 503, 200]);
+  expect(await statuses(app, 1)).toEqual([503]);
+  await app.call("sources.update", { id: app.source.id, name: "Renamed" });
+  await app.call("settings.update", { seed: 5 });
+  await app.call("sources.create", { name: "Another" });
+  expect(await statuses(app, 3)).toEqual([503, 200, 200]);
 });

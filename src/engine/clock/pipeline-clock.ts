@@ -107,11 +107,17 @@ export class PipelineClock implements Clock {
   }
 
   state(): ClockState {
-    return { now: this.now(), mode: this.#mode, speed: this.#mode === "faster" ? this.#speed : 1, nextDueAt: this.#timers.next()?.at ?? null };
+    return {
+      now: this.now(),
+      mode: this.#mode,
+      speed: this.#mode === "faster" ? this.#speed : 1,
+      nextDueAt: this.#timers.next()?.at ?? null,
+    };
   }
 
   set(mode: ClockMode, speed?: number): ClockState | Problem {
-    if (mode !== "faster" && speed !== undefined && speed !== 1) return invalid(`A speed goes with the mode "faster" only, not with "${mode}".`);
+    if (mode !== "faster" && speed !== undefined && speed !== 1)
+      return invalid(`A speed goes with the mode "faster" only, not with "${mode}".`);
     this.#rebase();
     this.#mode = mode;
     this.#speed = mode === "faster" ? (speed ?? 10) : 1;

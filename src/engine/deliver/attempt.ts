@@ -116,7 +116,10 @@ function outcomeOf({ outcome, response }: ExchangeResult): Outcome {
 function timedOut(timeoutMs: number, result: ExchangeResult): { code: string; message: string } {
   const seconds = timeoutMs / 1000;
   const missing = result.response === null ? "no answer came" : "the answer was not complete";
-  return { code: "timeout", message: `After ${seconds} seconds ${missing}. The whole answer must be there within ${seconds} seconds of the start of the attempt.` };
+  return {
+    code: "timeout",
+    message: `After ${seconds} seconds ${missing}. The whole answer must be there within ${seconds} seconds of the start of the attempt.`,
+  };
 }
 
 /** To the microsecond. */

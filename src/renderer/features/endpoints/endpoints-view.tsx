@@ -1,0 +1,98 @@
+/** Test endpoints: the list and its presets, one endpoint's addresses and program, and what it received. */
+
+import { useMemo, useState } from "react";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useOffer, type Command } from "../../stores/commands.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf, usePlace } from "../../stores/place.ts";
+import { EndpointEditor } from "./endpoint-editor.tsx";
+import { useEndpointCommands } from "./endpoint-commands.ts";
+import { printProgram } from "./program-text.ts";
+import { ReceivedRequests } from "./received-requests.tsx";
+import "./endpoints.css";
+
+export function EndpointsView() {
+  const { answer, error } = useLive("endpoints.list", {}, ["endpoints", "received"]);
+  const presets = useLive("endpoints.presets", {}, []).answer?.items ?? [];
+  const openId = usePlace((place) => place.path[0]);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const { create } = useEndpointCommands(setProblem);
+
+  const commands = useMemo<readonly Command[]>(
+    () => [{ id: "endpoints.new", label: "New test endpoint", icon: "endpoints", hint: "Test endpoints", run: () => void create(null) }],
+    [create],
+  );
+  useOffer("endpoints", commands);
+
+  if (answer === undefined) return <ProblemText error={error} />;
+  const endpoints = answer.items;
+  const current = endpoints.find((endpoint) => endpoint.id === openId) ?? (openId === undefined ? endpoints[0] : undefined);
+
+  const list = (
+    <ListPane
+      title="Test endpoints"
+      tools={<IconButton icon="add" label="New test endpoint" onClick={() => void create(null)} />}
+      footer={
+        <section className="presets" aria-labelledby="presets-title">
+          <h3 id="presets-title">New from a preset</h3>
+          {presets.map((preset) => (
+            <button key={preset.name} type="button" className="preset" title={`${preset.title}: ${printProgram(preset.steps)}`} onClick={() => void create(preset)}>
+              {preset.name.replaceAll("-", " ")}
+            </button>
+          ))}
+        </section>
+      }
+    >
+      {endpoints.map((endpoint) => (
+        <ListEntry
+          key={endpoint.id}
+          href={hashOf({ view: "endpoints", path: [endpoint.id], query: {} })}
+          isCurrent={endpoint === current}
+          name={endpoint.name}
+          aside={<span title="requests since it was set back">{count(endpoint.position.received)}</span>}
+          detail={<code>{printProgram(endpoint.steps)}</code>}
+        />
+      ))}
+    </ListPane>
+  );
+
+  if (current === undefined) {
+    return (
+      <ListAndEditor
+        name="endpoints"
+        title="Test endpoints"
+        isEmpty
+        list={list}
+        editor={
+          <section className="empty" aria-label="No test endpoint">
+            <h2>{openId === undefined ? "Make the first test endpoint" : "There is no such test endpoint"}</h2>
+            <p className="lead">
+              A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; nothing for longer than
+              five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
+            </p>
+            <div className="actions">
+              <Button look="primary" icon="add" onClick={() => void create(presets.find((preset) => preset.name === "503-three-times") ?? null)}>
+                Make one: 503 ×3 → 200
+              </Button>
+              <Button onClick={() => void create(null)}>One that always answers 200</Button>
+              <span className="muted">or take a preset from the list</span>
+            </div>
+            <ProblemText error={problem} />
+          </section>
+        }
+      />
+    );
+  }
+  return (
+    <ListAndEditor
+      name="endpoints"
+      title="Test endpoints"
+      list={list}
+      editor={<EndpointEditor key={current.id} endpoint={current} endpoints={endpoints} presets={presets} problem={problem} onProblem={setProblem} />}
+      evidence={{ label: "Received requests", content: <ReceivedRequests key={current.id} endpoint={current} /> }}
+    />
+  );
+}

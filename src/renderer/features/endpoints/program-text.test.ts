@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { messageTypes } from "../../../domain/states.ts";
+import { keepExtras, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
+
+const examples: [string, ProgramStep[]][] = [
+  ["503 ×3 → hang 5.1 s → reset → 200", [{ do: "answer", status: 503, times: 3 }, { do: "hang", forMs: 5100 }, { do: "reset" }, { do: "answer", status: 200 }]],
+  ["200 after 4.8 s", [{ do: "answer", status: 200, delayMs: 4800 }]],
+  ["503 30 % → 200", [{ do: "answer", status: 503, chance: 0.3 }, { do: "answer", status: 200 }]],
+  ["reset 50 % ×2 for track", [{ do: "reset", chance: 0.5, times: 2, match: { type: "track" } }]],
+  ['close for event:"Order Completed" user:u_1', [{ do: "close", match: { event: "Order Completed", userId: "u_1" } }]],
+  ["drip over 20 s → redirect 308 → garbage → truncate 500", [{ do: "drip", forMs: 20_000 }, { do: "redirect", status: 308 }, { do: "garbage" }, { do: "truncate", status: 500 }]],
+  ["hang", [{ do: "hang" }]],
+];
+
+describe("a program as text", () => {
+  test.each(examples)("%s", (text, steps) => {
+    expect(printProgram(steps)).toBe(text);
+    expect(parseProgram(text)).toEqual({ steps, problem: null });
+  });
+
+  test.each([
+    ["503 x3 -> hang 5.1s -> RESET, 200", "503 ×3 → hang 5.1 s → reset → 200"],
+    ["answer 503 *2\n→ timeout => cut → 200", "503 ×2 → hang → truncate → 200"],
+    ["→ 503 × 3 →", "503 ×3"],
+    ["503 after 250ms 10% for type:page", "503 after 250 ms 10 % for page"],
+    ["drip 4,096 B over 20 s", "drip 4,096 B over 20 s"],
+  ])("%j is understood as %s", (typed, text) => {
+    const parsed = parseProgram(typed);
+    expect(parsed.problem).toBeNull();
+    expect(printProgram(parsed.steps ?? [])).toBe(text);
+  });
+
+  test("bytes of a drip are made as many as were asked for", () => {
+    expect(parseProgram("drip 4,096 B").steps?.[0]?.body?.length).toBe(4096);
+  });
+
+  test.each([
+    ["", /at least one step/],
+    ["503 → hnag", /“hnag” is not a step/],
+    ["700", /“700” is not a step/],
+    ["503 ×0", /not a number of requests/],
+    ["hang soon", /“soon” is not understood/],
+    ["200 after lunch", /not a time/],
+    ["reset 130 %", /not a share/],
+    ["reset for", /wants a message type/],
+    ["constructor", /not a step/],
+    ['503 "', /“"” is not understood/],
+  ])("%j is refused with a sentence", (text, sentence) => {
+    expect(parseProgram(text).problem).toMatch(sentence);
+  });
+
+  const name = fc.string({ minLength: 1, unit: "grapheme" });
+  const step: fc.Arbitrary<ProgramStep> = fc.record(
+    {
+      do: fc.constantFrom("answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect" as const),
+      status: fc.integer({ min: 300, max: 399 }),
+      times: fc.integer({ min: 1, max: 9999 }),
+      chance: fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000),
+      delayMs: fc.nat(86_400_000),
+      forMs: fc.nat(86_400_000),
+      match: fc.record({ type: fc.constantFrom(...messageTypes), event: name, userId: name }, { requiredKeys: [] }),
+    },
+    { requiredKeys: ["do"] },
+  );
+
+  test("what is printed is read as a program that prints the same", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 5 }), (steps) => {
+        const text = printProgram(steps);
+        const parsed = parseProgram(text);
+        expect(parsed.problem).toBeNull();
+        expect(printProgram(parsed.steps ?? [])).toBe(text);
+      }),
+    );
+  });
+
+  test("no text makes it throw", () => {
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => parseProgram(text) !== null));
+  });
+});
+
+describe("typing a program that was there before", () => {
+  const before: ProgramStep[] = [
+    { do: "answer", status: 503, times: 3, body: "maintenance", headers: { "Retry-After": "5" } },
+    { do: "answer", status: 200, body: "fine" },
+  ];
+  const typed = (text: string): ProgramStep[] => keepExtras(parseProgram(text).steps ?? [], before);
+
+  test("steps that stay keep their headers and bodies, wherever they go", () => {
+    expect(typed("200 → reset → 503 ×3")).toEqual([before[1], { do: "reset" }, before[0]]);
+  });
+
+  test("a step that changes keeps them while it still does the same", () => {
+    expect(typed("500 ×2 → 200")).toEqual([{ do: "answer", status: 500, times: 2, body: "maintenance", headers: { "Retry-After": "5" } }, before[1]]);
+    expect(typed("reset → 200")).toEqual([{ do: "reset" }, before[1]]);
+  });
+});

@@ -1,0 +1,209 @@
+/** What a test endpoint received, newest first, and the bytes of the one that is selected. */
+
+import { useEffect, useRef, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { Button } from "../../kit/controls.tsx";
+import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { clockTime, count, milliseconds } from "../../kit/words.ts";
+import { useKeys } from "../../stores/keys.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { ReceivedRequest } from "./received-request.tsx";
+import { didOutcome, didWords, signatureVerdict, type Received } from "./received-words.ts";
+
+type Endpoint = AnswerOf<"endpoints.get">;
+
+/** Some more than are seen at once; older ones come when they are asked for. */
+const pageSize = 30;
+const mostShown = 500;
+
+export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
+  const { id, position } = endpoint;
+  const [limit, setLimit] = useState(pageSize);
+  const [isAsking, setIsAsking] = useState(false);
+  const { answer, error } = useLive("endpoints.requests", { id, limit }, ["received"]);
+  const chosen = usePlace((place) => place.path[1]);
+  const change = usePlace((place) => place.change);
+  const rows = useRef<HTMLDivElement>(null);
+  const items = answer?.items ?? [];
+  const found = items.findIndex((request) => request.id === chosen);
+  const current = Math.max(found, 0);
+  const request = items[current];
+
+  const select = (place: number): void => {
+    const next = items[place];
+    if (next !== undefined) change({ path: [id, next.id] });
+  };
+  useKeys({ j: () => select(current + 1), k: () => select(current - 1) });
+  useEffect(() => {
+    rows.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+
+  return (
+    <section className="pane reqs" aria-label="Received requests">
+      <header className="pane-title">
+        <h3>Received requests</h3>
+        <span className="quiet">{answer === undefined ? "" : count(answer.total)}</span>
+        {answer !== undefined && answer.dropped > 0 ? <span className="quiet clip">{count(answer.dropped)} older ones made room</span> : null}
+        <span className="grow" />
+        <Button small look="quiet" disabled={items.length === 0} onClick={() => setIsAsking(true)}>
+          Clear
+        </Button>
+      </header>
+      <ProblemText error={error} />
+      {answer !== undefined && request === undefined ? <NothingReceived endpoint={endpoint} /> : null}
+      {request === undefined ? null : (
+        <>
+          <div className="reqlist" role="grid" aria-label="Received requests, newest first" aria-rowcount={answer?.total ?? -1}>
+            <div className="row head" role="row">
+              <span role="columnheader">received ↓</span>
+              <span role="columnheader">step</span>
+              <span role="columnheader">event, user</span>
+              <span role="columnheader">signature</span>
+            </div>
+            <div className="reqrows" role="rowgroup" ref={rows}>
+              {items.map((each, place) => (
+                <RequestRow
+                  key={each.id}
+                  request={each}
+                  endpoint={endpoint}
+                  isSelected={place === current}
+                  startsRun={place === position.received && place > 0}
+                  onSelect={() => select(place)}
+                  onMove={(by) => {
+                    select(place + by);
+                    const rowsNow = rows.current?.querySelectorAll<HTMLElement>("[data-request]");
+                    rowsNow?.[place + by]?.focus();
+                  }}
+                />
+              ))}
+              {answer !== undefined && answer.nextCursor !== null && limit < mostShown ? (
+                <div className="row note" role="row">
+                  <span role="gridcell">
+                    <Button small look="quiet" onClick={() => setLimit(Math.min(limit * 2, mostShown))}>
+                      Show older ones
+                    </Button>
+                  </span>
+                </div>
+              ) : null}
+            </div>
+          </div>
+          <ReceivedRequest request={request} endpoint={endpoint} />
+        </>
+      )}
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setIsAsking(false)}
+        title={`Forget ${count(answer?.total ?? 0)} received requests?`}
+        action="Forget them"
+        onConfirm={async () => {
+          await call("endpoints.clearRequests", { id });
+          change({ path: [id] });
+        }}
+      >
+        They and their bytes are gone for good. The attempts of Hookyard’s own deliveries stay in the record of their messages, and the program stays where
+        it is.
+      </ConfirmDialog>
+    </section>
+  );
+}
+
+function RequestRow({
+  request,
+  endpoint,
+  isSelected,
+  startsRun,
+  onSelect,
+  onMove,
+}: {
+  request: Received;
+  endpoint: Endpoint;
+  isSelected: boolean;
+  /** The first one before the program was set back. */
+  startsRun: boolean;
+  onSelect: () => void;
+  onMove: (by: 1 | -1) => void;
+}) {
+  const at = Date.parse(request.receivedAt);
+  const { event, type, userId } = request.message;
+  const outcome = didOutcome(request, endpoint.steps);
+  return (
+    <>
+      {startsRun ? (
+        <div className="row note" role="row">
+          <span role="gridcell">set back to the first step</span>
+        </div>
+      ) : null}
+      <div
+        className="row"
+        role="row"
+        data-request
+        aria-selected={isSelected}
+        tabIndex={isSelected ? 0 : -1}
+        onClick={onSelect}
+        onKeyDown={(pressed) => {
+          const by = ({ ArrowUp: -1, ArrowDown: 1 } as const)[pressed.key];
+          if (by === undefined) return;
+          pressed.preventDefault();
+          onMove(by);
+        }}
+      >
+        <span role="gridcell" className="mono">
+          {clockTime(at)}
+          <span className="ms">{milliseconds(at)}</span>
+        </span>
+        <span role="gridcell" className="did">
+          <b className="no">{request.step === null ? "–" : request.step + 1}</b>
+          <OutcomeGlyph outcome={outcome} />
+          <span className="clip">{didWords(request, endpoint.steps)}</span>
+        </span>
+        <span role="gridcell" className="ev">
+          <span className="strong isolate clip">{event ?? type ?? request.method}</span>
+          <code className="muted isolate clip">{userId ?? ""}</code>
+        </span>
+        <span role="gridcell">
+          <SignatureVerdict request={request} />
+        </span>
+      </div>
+    </>
+  );
+}
+
+function SignatureVerdict({ request }: { request: Received }) {
+  const { word, detail } = signatureVerdict(request);
+  if (word === "none") {
+    return (
+      <span className="state quiet" title={detail}>
+        <i className="dash" />
+        none
+      </span>
+    );
+  }
+  const state = word === "verifies" ? "delivered" : "failed";
+  return (
+    <span className={`state tone ${state}`} title={detail}>
+      <StateGlyph state={state} />
+      {word}
+    </span>
+  );
+}
+
+function NothingReceived({ endpoint }: { endpoint: Endpoint }) {
+  return (
+    <div className="nothing">
+      <p className="listening">
+        <span className="breathe">
+          <OutcomeGlyph outcome="success" />
+        </span>
+        Listening. What arrives opens here, with its bytes.
+      </p>
+      <p className="muted">
+        Choose it as a webhook of a <a className="link" href="#/destinations">destination</a>, or send it something:
+      </p>
+      <pre className="code isolate">{`curl ${endpoint.url} -H 'Content-Type: application/json' -d '{"type":"track","event":"Order Completed"}'`}</pre>
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+/**
+ * A field whose text is saved when it is left or Enter is pressed, and put back with Esc. What is wrong with it is said
+ * below it: by `check` while it is typed, by the API when it refuses.
+ */
+
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+
+export type CommitOptions = {
+  /** As it is saved now. */
+  text: string;
+  /** A sentence about what was typed, or null when it can be saved. */
+  check?: ((text: string) => string | null) | undefined;
+  /** Rejects with what the API says. */
+  onCommit: (text: string) => Promise<unknown>;
+};
+
+export function useCommit({ text, check, onCommit }: CommitOptions) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const wrong = draft === null ? null : (check?.(draft) ?? null);
+
+  // What was saved comes back as `text`, perhaps spelled otherwise: from then on that is shown.
+  useEffect(() => {
+    setDraft(null);
+    setRefusal(null);
+  }, [text]);
+
+  const restore = (): void => {
+    setDraft(null);
+    setRefusal(null);
+  };
+  const commit = async (): Promise<void> => {
+    if (draft === null || wrong !== null) return;
+    if (draft === text) {
+      restore();
+      return;
+    }
+    try {
+      await onCommit(draft);
+      setRefusal(null);
+    } catch (error) {
+      setRefusal(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return {
+    value: draft ?? text,
+    error: wrong ?? refusal,
+    isDirty: draft !== null && draft !== text,
+    change: (next: string) => {
+      setDraft(next);
+      setRefusal(null);
+    },
+    commit,
+    restore,
+  };
+}
+
+type FieldProps = CommitOptions & {
+  label: string;
+  /** `hidden`: the label is for screen readers only, because the place says what it is. */
+  shown?: "label" | "hidden";
+  hint?: ReactNode;
+  unit?: string | undefined;
+  mono?: boolean;
+  small?: boolean;
+  rows?: number;
+  /** A class of its own, for the page's layout. */
+  name?: string | undefined;
+  placeholder?: string | undefined;
+  inputMode?: "numeric" | "decimal" | undefined;
+  /** Takes the focus with its text selected when it appears: what was just made wants another value. */
+  startsSelected?: boolean;
+};
+
+export function CommitField(props: FieldProps) {
+  const { label, shown = "label", hint, unit, mono = false, small = false, rows, name = "", placeholder, inputMode, startsSelected = false } = props;
+  const field = useCommit(props);
+  const id = useId();
+  const isWrong = field.error !== null;
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (startsSelected) input.current?.select();
+  }, [startsSelected]);
+  const shared = {
+    id,
+    value: field.value,
+    placeholder,
+    spellCheck: false,
+    autoComplete: "off",
+    "aria-invalid": isWrong || undefined,
+    "aria-describedby": isWrong || hint !== undefined ? `${id}-note` : undefined,
+    onBlur: () => void field.commit(),
+  } as const;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && field.isDirty) {
+      event.stopPropagation();
+      field.restore();
+    } else if (event.key === "Enter" && (rows === undefined || event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      void field.commit();
+    }
+  };
+  return (
+    <div className={`commit ${name}`}>
+      <label htmlFor={id} className={shown === "hidden" ? "sr" : "labelled-name"}>
+        {label}
+      </label>
+      {rows === undefined ? (
+        <span className={["field", mono ? "mono" : "", small ? "small" : "", isWrong ? "wrong" : ""].filter(Boolean).join(" ")}>
+          <input {...shared} ref={input} inputMode={inputMode} onChange={(event) => field.change(event.currentTarget.value)} onKeyDown={onKeyDown} />
+          {unit === undefined ? null : <span className="unit">{unit}</span>}
+        </span>
+      ) : (
+        <span className={`field area ${mono ? "mono" : ""} ${isWrong ? "wrong" : ""}`}>
+          <textarea {...shared} rows={rows} onChange={(event) => field.change(event.currentTarget.value)} onKeyDown={onKeyDown} />
+        </span>
+      )}
+      <FieldNote id={`${id}-note`} error={field.error} hint={hint} />
+    </div>
+  );
+}
+
+/** What stands below a field: what is wrong with it, else the hint. */
+export function FieldNote({ id, error, hint }: { id: string; error: string | null; hint?: ReactNode }) {
+  if (error !== null) {
+    return (
+      <span id={id} className="labelled-error" role="alert">
+        {error}
+      </span>
+    );
+  }
+  return hint === undefined ? null : (
+    <span id={id} className="labelled-hint">
+      {hint}
+    </span>
+  );
+}

@@ -177,6 +177,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
       addresses = { ingestUrl, endpointsUrl: url, endpointsTlsUrl: tlsUrl, dataDir };
       clock.start();
       station.start();
+      deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
       upkeep.start();
       return addresses;
     },

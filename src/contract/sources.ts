@@ -9,11 +9,11 @@ const sourceKind = z.enum(sourceKinds);
 export const ingestFault = z
   .strictObject({
     do: z.enum(["answer", "delay", "cut"]),
-    status: z.int().optional().describe("`answer`: 500 when left out."),
-    retryAfter: z.int().optional().describe("`answer`: seconds in a `Retry-After` header."),
-    delayMs: z.int().optional().describe("How long the request waits first; goes with the other two as well."),
-    times: z.int().optional().describe("Serves this many requests, then is over."),
-    chance: z.number().optional().describe("Serves this share of the requests, 0 to 1."),
+    status: z.int().min(200).max(599).optional().describe("`answer`: 500 when left out."),
+    retryAfter: z.int().min(0).optional().describe("`answer`: seconds in a `Retry-After` header."),
+    delayMs: z.int().min(0).max(600_000).optional().describe("How long the request waits first; goes with the other two as well."),
+    times: z.int().min(0).optional().describe("Serves this many requests, then is over."),
+    chance: z.number().min(0).max(1).optional().describe("Serves this share of the requests, 0 to 1."),
   })
   .meta({ id: "IngestFault" });
 

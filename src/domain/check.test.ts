@@ -126,7 +126,7 @@ describe("times", () => {
   test("the timestamp is taken exactly, whenever it was", () => {
     const message = accepted({ ...track, timestamp: "1999-01-02T03:04:05.678901+0100" });
     expect(message.timestamp).toBe(Date.UTC(1999, 0, 2, 2, 4, 5, 678));
-    expect(message).toMatchObject({ originalTimestamp: "1999-01-02T02:04:05.678Z", warnings: [] });
+    expect(message).toMatchObject({ originalTimestamp: Date.parse("1999-01-02T02:04:05.678Z"), warnings: [] });
   });
 
   test.each<[Json]>([["yesterday"], [true], [{}], [[]], [1e300], [""], ["2026-02-30"]])(
@@ -150,7 +150,7 @@ describe("times", () => {
     const sentAt = "2026-11-21T10:00:07Z";
     expect(accepted(item, { sentAt, correctClockSkew: true })).toMatchObject({
       timestamp: now - 7000,
-      originalTimestamp: "2026-11-21T10:00:00.000Z",
+      originalTimestamp: Date.UTC(2026, 10, 21, 10),
     });
     expect(accepted(item, { sentAt }).timestamp).toBe(Date.UTC(2026, 10, 21, 10));
     expect(accepted(item, { correctClockSkew: true }).timestamp).toBe(Date.UTC(2026, 10, 21, 10));

@@ -28,7 +28,7 @@ export type CheckedMessage = {
   event: string | null;
   timestamp: number;
   /** The time that the client gave, before any correction; null when it gave none that can be read. */
-  originalTimestamp: string | null;
+  originalTimestamp: number | null;
   sentAt: string | null;
   /** The message as it came. */
   members: JsonObject;
@@ -83,7 +83,7 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
       anonymousId: text(item["anonymousId"]),
       event: text(eventOf(item, type)),
       timestamp,
-      originalTimestamp: given === null ? null : formatTimestamp(given),
+      originalTimestamp: given,
       sentAt: sentAt === null ? null : sentAt.text,
       members: item,
       context,

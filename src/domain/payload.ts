@@ -46,7 +46,7 @@ export function makePayload(message: CheckedMessage & { messageId: string }, sha
   if (shape === "full") {
     payload["receivedAt"] = formatTimestamp(receivedAt);
     payload["sentAt"] = message.sentAt;
-    payload["originalTimestamp"] = message.originalTimestamp;
+    payload["originalTimestamp"] = message.originalTimestamp === null ? null : formatTimestamp(message.originalTimestamp);
     payload["integrations"] = message.integrations;
     addGiven(payload, "channel", members["channel"]);
   }

@@ -24,7 +24,8 @@ export function createMessages({ store, configuration, ingest, sender, changes }
     unknownKeys: () => store.unknownKeys(),
     async adopt(writeKey, name) {
       if (!isKept(writeKey)) return notKept(writeKey);
-      const source = configuration.createSource({ name, writeKey });
+      // Somebody may have made a source of the key meanwhile, or a crash may have come between the two.
+      const source = configuration.sourceByWriteKey(writeKey) ?? configuration.createSource({ name, writeKey });
       if (isProblem(source)) return source;
       await ingest.adopt(source);
       changes.note("unknown-keys", writeKey);

@@ -209,6 +209,8 @@ export type DeliveryStore = {
   nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null;
   delivery(id: DeliveryId): DeliverySummary | null;
   countByState(): Record<DeliveryState, number>;
+  /** Destinations that have queued or waiting deliveries, also those that are no longer configured. */
+  destinationsWithWork(): DestinationId[];
 };
 
 // ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────

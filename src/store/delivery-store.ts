@@ -269,6 +269,7 @@ function readers(
   const oldestWindow = db
     .prepare<[number]>("SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = 2 ORDER BY first_attempt_at LIMIT 1")
     .pluck();
+  const withWork = db.prepare<[], number>("SELECT DISTINCT destination_id FROM delivery_counts WHERE state IN (1, 2) AND n > 0").pluck();
   const byState = db.prepare<[], { state: number; n: number }>("SELECT state, sum(n) AS n FROM delivery_counts GROUP BY state");
 
   return {
@@ -294,6 +295,7 @@ function readers(
       const row = one.get(id);
       return row === undefined ? null : deliverySummary(row);
     },
+    destinationsWithWork: (): DestinationId[] => withWork.all() as DestinationId[],
     countByState(): Record<DeliveryState, number> {
       const counted = Object.fromEntries(deliveryStates.map((state) => [state, 0])) as Record<DeliveryState, number>;
       for (const { state, n } of byState.all()) counted[deliveryStateAt(state)] = n;

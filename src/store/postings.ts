@@ -20,6 +20,9 @@ export type PostingEntry = { id: number; messageId: string; userId: string | nul
 type Block = Record<PostingField, number[]>;
 
 const emptyBlock = (): Block => ({ users: [], events: [], message_ids: [] });
+/** Lists kept in memory, of 32 KB each: two fields of a million messages, 16 MB. */
+const maxKept = 512;
+
 const blockOf = (id: number): number => Math.floor(id / blockSize);
 const pack = (value: string, id: number): number => hash40(value) * blockSize + (id % blockSize);
 
@@ -31,16 +34,17 @@ export class Postings {
   #insert;
   #one;
   #delete;
-  #select: Record<PostingField, { all(before: number): { block: number; list: Buffer }[] }>;
+  #blocksBefore;
+  #select: Record<PostingField, { get(block: number): Buffer | undefined }>;
+  /** Lists of closed blocks that were read lately, by field and block. */
+  #read = new Map<string, Float64Array>();
 
   constructor(db: Db) {
     this.#db = db;
     this.#insert = db.prepare<[number, Buffer, Buffer, Buffer]>("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?)");
-    const slice = (field: PostingField) =>
-      db.prepare<[number], { block: number; list: Buffer }>(
-        `SELECT block, ${field} AS list FROM postings WHERE block < ? ORDER BY block DESC LIMIT 16`,
-      );
-    this.#select = { users: slice("users"), events: slice("events"), message_ids: slice("message_ids") };
+    const list = (field: PostingField) => db.prepare<[number], Buffer>(`SELECT ${field} FROM postings WHERE block = ?`).pluck();
+    this.#select = { users: list("users"), events: list("events"), message_ids: list("message_ids") };
+    this.#blocksBefore = db.prepare<[number], number>("SELECT block FROM postings WHERE block < ? ORDER BY block DESC LIMIT 16").pluck();
     this.#one = db.prepare<[number], Record<PostingField, Buffer>>("SELECT users, events, message_ids FROM postings WHERE block = ?");
     this.#delete = db.prepare<[number]>("DELETE FROM postings WHERE block = ?");
   }
@@ -61,6 +65,7 @@ export class Postings {
   remove(ids: ReadonlySet<number>): void {
     this.#catchUp();
     for (const block of new Set([...ids].map(blockOf))) {
+      for (const field of postingFields) this.#read.delete(`${field} ${block}`);
       const stays = (packed: number): boolean => !ids.has(block * blockSize + (packed % blockSize));
       if (block === this.#block) {
         for (const field of postingFields) this.#filling[field] = this.#filling[field].filter(stays);
@@ -79,6 +84,7 @@ export class Postings {
   /** The rows are no longer those that were told: after a transaction that did not come to its end, and when all are gone. */
   invalidate(): void {
     this.#stale = true;
+    this.#read.clear();
   }
 
   /** Rebuilds from its rows the block that is filling; those from `before` on are still to be told. */
@@ -111,9 +117,9 @@ export class Postings {
       if (id < before) yield id;
     }
     for (let from = Math.min(newestBlock, blockOf(before) + 1); ;) {
-      const blocks = this.#select[field].all(from);
-      for (const { block, list } of blocks) {
-        const packed = asDoubles(list);
+      const blocks = this.#blocksBefore.all(from);
+      for (const block of blocks) {
+        const packed = this.#closed(field, block);
         for (let i = lowerBound(packed, high) - 1; i >= 0; i -= 1) {
           const entry = packed[i] ?? 0;
           if (entry < low) break;
@@ -124,6 +130,17 @@ export class Postings {
       }
       if (blocks.length < 16) return;
     }
+  }
+
+  /** The list of a closed block; those read lately are kept, for a lookup goes through all of them. */
+  #closed(field: PostingField, block: number): Float64Array {
+    const key = `${field} ${block}`;
+    const known = this.#read.get(key);
+    if (known !== undefined) return known;
+    const list = Float64Array.from(asDoubles(this.#select[field].get(block) ?? Buffer.alloc(0)));
+    if (this.#read.size >= maxKept) this.#read.delete(this.#read.keys().next().value ?? "");
+    this.#read.set(key, list);
+    return list;
   }
 
   /** Every (hash, id) of one field from a message on, oldest block first: for what is kept in memory. */

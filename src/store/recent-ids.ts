@@ -57,9 +57,16 @@ export class RecentIds {
     return false;
   }
 
-  clear(): void {
-    this.#keys = new Float64Array(1 << 12).fill(emptyKey);
-    this.#ids = new Float64Array(1 << 12);
+  /** Empties it, with room for as many as are coming. */
+  clear(expected = 0): void {
+    this.#allocate(expected);
+  }
+
+  #allocate(room: number): void {
+    let capacity = 1 << 12;
+    while (capacity < room * 2) capacity *= 2;
+    this.#keys = new Float64Array(capacity).fill(emptyKey);
+    this.#ids = new Float64Array(capacity);
     this.#size = 0;
   }
 
@@ -76,12 +83,9 @@ export class RecentIds {
     const oldest = this.#oldestRelevant();
     const keys = this.#keys;
     const ids = this.#ids;
-    const kept = ids.reduce((count, id, at) => (keys[at] !== emptyKey && id >= oldest ? count + 1 : count), 0);
-    let capacity = 1 << 12;
-    while (capacity < kept * 4) capacity *= 2;
-    this.#keys = new Float64Array(capacity).fill(emptyKey);
-    this.#ids = new Float64Array(capacity);
-    this.#size = 0;
+    let kept = 0;
+    for (let at = 0; at < keys.length; at += 1) if (keys[at] !== emptyKey && (ids[at] ?? 0) >= oldest) kept += 1;
+    this.#allocate(kept * 2);
     for (let at = 0; at < keys.length; at += 1) {
       const key = keys[at] ?? emptyKey;
       const id = ids[at] ?? 0;

@@ -22,7 +22,12 @@ export type DeliveriesOptions = {
   report: (error: unknown) => void;
 };
 
-export function createDeliveries(options: DeliveriesOptions): Deliveries & { cancelOf(destination: DestinationId): void } {
+export function createDeliveries(
+  options: DeliveriesOptions,
+): Deliveries & {
+  cancelOf(destination: DestinationId): void;
+  /** Of destinations that were deleted while Hookyard was being stopped. */ cancelOrphans(known: readonly DestinationId[]): void;
+} {
   const { store, clock, changes, kick } = options;
   const jobs = new Map<JobId, RetryJob>();
   let nextJob = 1;
@@ -141,6 +146,9 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & { can
       if (job.state === "running") job.state = "cancelled";
       changes.note("jobs", jobIds.format(id));
       return job;
+    },
+    cancelOrphans(known) {
+      for (const destination of store.destinationsWithWork()) if (!known.includes(destination)) this.cancelOf(destination);
     },
     cancelOf(destination) {
       for (const state of ["queued", "waiting"] as const) {

@@ -87,6 +87,20 @@ export class Recorder {
     for (const work of works) work.end();
   }
 
+  /** The store refused the last records; they are kept until it takes them. */
+  get isFailing(): boolean {
+    return this.#failing;
+  }
+
+  /** Of deliveries that are gone. */
+  forget(): void {
+    for (const work of this.#works) work.end();
+    this.#attempts = [];
+    this.#transitions = [];
+    this.#messages = [];
+    this.#works = [];
+  }
+
   stop(): void {
     this.flush();
     this.#stopped = true;

@@ -153,13 +153,17 @@ export class Station {
   /** Ends what is under way as if it had not been made, lets `empty` empty the store, and goes on. */
   async clear(empty: () => void): Promise<void> {
     this.#stopping = true;
-    await this.#abandon();
-    this.#recorder.flush();
-    empty();
-    this.#rounds.clear();
-    this.#bytesUnderWay.clear();
-    this.#stopping = false;
-    this.kick();
+    try {
+      await this.#abandon();
+      this.#recorder.flush();
+      empty();
+      this.#recorder.forget();
+      this.#rounds.clear();
+      this.#bytesUnderWay.clear();
+    } finally {
+      this.#stopping = false;
+      this.kick();
+    }
   }
 
   /** Nothing new starts; what is under way gets a moment to end, and is as if not made if it does not. */
@@ -212,6 +216,8 @@ export class Station {
 
   /** How many more deliveries keep the least busy lane of a destination busy. */
   #room(destination: Destination): number {
+    // What cannot be put on record is not sent either, or it would pile up in memory.
+    if (this.#recorder.isFailing) return 0;
     if (destination.webhooks.length === 0) return claimAtOnce;
     if ((this.#bytesUnderWay.get(destination.id) ?? 0) > maxBytesUnderWay) return 0;
     const wanted = this.#options.configuration.settings().laneConnections * 3;

@@ -2,6 +2,7 @@
 
 import type { Activity, Work } from "../clock/activity.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore } from "../ports.ts";
+import { storeFailure } from "../store-failure.ts";
 
 /** Messages of one transaction: as much as keeps the event loop free for others within some 20 ms. */
 const maxMessages = 2000;
@@ -52,12 +53,17 @@ export class CommitQueue {
       messages += request.messages.length;
       taken += 1;
     }
-    const group = this.#waiting.splice(0, taken);
+    this.#commit(this.#waiting.splice(0, taken));
+  }
+
+  #commit(group: Waiting[]): void {
     let committed: CommittedMessage[][];
     try {
       committed = this.#store.commit(group.map(({ request }) => request));
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      // One request that cannot be committed must not cost those that came with it.
+      if (group.length > 1 && storeFailure(error) === null) for (const each of group) this.#commit([each]);
+      else for (const { reject } of group) reject(error);
       return;
     }
     this.#onCommitted(committed);

@@ -26,5 +26,5 @@ test("every message is one that a source of the shop may send, and the newest ha
     });
   }
   expect(new Set(messages.map(({ body }) => (body as { type: string }).type)).size).toBe(3);
-  expect(messages.at(-1)?.body).toHaveProperty("timestamp", new Date(now).toISOString();
+  expect(messages.at(-1)?.body).toHaveProperty("timestamp", new Date(now).toISOString());
 });

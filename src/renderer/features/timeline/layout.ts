@@ -11,7 +11,7 @@ const nearPx = 11;
 const roundRoomPx = 13;
 
 /** From the last mark of a lane that ended to its buffer: with a reason behind it, and without. */
-const [reasonBufferPx, bufferPx] = [26, 14];
+const [reasonBufferPx, bufferPx] = [26, 12];
 
 /** A reason that has less is told at the end of the lane's label instead. */
 const noteRoomPx = 120;
@@ -32,6 +32,8 @@ export type LaneLayout = {
   groups: MarkGroup[];
   /** Where the track ends. */
   until: number;
+  /** It ends before the window does. */
+  hasBuffer: boolean;
   /** Not retried while others may be: it needs no height. */
   isLow: boolean;
   /** The reason has room behind the buffer, this much. */
@@ -58,7 +60,10 @@ export function layoutOf({ course, scale, width }: LayoutOptions): TimelineLayou
     width,
     lanes: course.lanes.map((lane) => laneLayout(lane, course, xOf, width)),
     roundLines: columns.reduce<number[]>((lines, { x }) => (x - (lines.at(-1) ?? -nearPx) >= nearPx ? [...lines, x] : lines), []),
-    rounds: withRoom(columns, roundRoomPx),
+    rounds: withRoom(
+      columns.filter(({ x, text, stays }) => stays || x + textPx(text) / 2 <= width),
+      roundRoomPx,
+    ),
   };
 }
 
@@ -90,6 +95,7 @@ function laneLayout(lane: CourseLane, course: Course, xOf: (at: number) => numbe
   const noteWidth = width - until - 14;
   return {
     lane,
+    hasBuffer: stop !== null && until < width,
     groups: groups.map(({ lead, items }) => ({
       key: `${lane.number}:${items[0]?.mark.round ?? 0}`,
       lead: lead.mark,
@@ -105,11 +111,14 @@ function laneLayout(lane: CourseLane, course: Course, xOf: (at: number) => numbe
 
 type Placed = { mark: Mark; x: number };
 
-/** A success is what its lane was about, and the next round has the only time that is certain; else the longest attempt, the first round. */
+/**
+ * The longest attempt, but a success is what its lane was about. Of coming rounds the next, whose time is certain, else the
+ * last, which is the farthest from what has been.
+ */
 function leadOf(group: readonly Placed[]): Placed {
   const weight = ({ mark }: Placed): number => {
     if (mark.kind === "attempt") return mark.attempt.outcome === "success" ? Infinity : mark.attempt.durationMs;
-    return mark.kind === "coming" && mark.next ? 1 : 0;
+    return mark.kind === "coming" && mark.next ? Infinity : mark.round;
   };
   return group.reduce((lead, each) => (weight(each) > weight(lead) ? each : lead));
 }

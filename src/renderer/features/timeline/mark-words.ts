@@ -37,6 +37,10 @@ export function durationWords({ attempt }: Extract<Mark, { kind: "attempt" }>): 
   return `${duration(attempt.durationMs)}${attempt.simulated ? " of clock time" : ""}`;
 }
 
+export function shortDuration({ attempt }: Extract<Mark, { kind: "attempt" }>): string {
+  return duration(attempt.durationMs);
+}
+
 /** To the millisecond where the record has it; coming rounds are whole seconds. */
 export function timeWords(mark: Mark): string {
   return mark.kind === "coming" ? clockTime(mark.at) : `${clockTime(mark.at)}${milliseconds(mark.at)}`;

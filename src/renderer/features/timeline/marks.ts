@@ -112,6 +112,11 @@ function at(n: number): number {
   return Math.round(n * 100) / 100;
 }
 
+/** A mark as a path, and how wide its stroke is: 0 for one that is filled. */
+export function markPath(kind: MarkKind, x: number, y: number, size: number): { d: string; lines: number } {
+  return { d: shapes[kind].draw(x, y, size), lines: (shapes[kind].lines * size) / 10 };
+}
+
 /** One path for all marks of a kind. */
 export function markPaths(places: readonly MarkPlace[], { size, column, lane }: MarkSizes): { kind: MarkKind; d: string; lines: number }[] {
   const paths = new Map<MarkKind, string>();

@@ -14,10 +14,12 @@ export function fractionOf(scale: ScaleName, ms: number, windowMs: number): numb
   return Math.min(1, Math.max(0, ms <= 0 ? 0 : fraction));
 }
 
-/** A digit of 11 px in the widest of the common faces. */
-const digitPx = 7;
-
-export const textPx = (text: string): number => text.length * digitPx;
+/** The width of a text of 11 px in the widest of the common faces: its digits, its spaces and stops, its letters on average. */
+export function textPx(text: string): number {
+  let px = 0;
+  for (const letter of text) px += /\d/.test(letter) ? 7 : /[ :.,]/.test(letter) ? 3.7 : 6.8;
+  return px;
+}
 
 export type Label = { x: number; text: string; /** It is shown whatever its room. */ stays: boolean };
 

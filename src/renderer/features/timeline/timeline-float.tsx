@@ -2,11 +2,11 @@
 
 import type { CSSProperties } from "react";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
-import { span } from "../../kit/words.ts";
+import { clockTime, span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import type { Mark } from "./course.ts";
 import type { MarkGroup } from "./layout.ts";
-import { durationWords, outcomeWords, timeWords } from "./mark-words.ts";
+import { durationWords, outcomeWords, shortDuration, timeWords } from "./mark-words.ts";
 import { shapeOf } from "./timeline-lane.tsx";
 
 const widthPx = 264;
@@ -53,8 +53,8 @@ export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpe
               <span className="quiet">{mark.round}</span>
               <OutcomeGlyph outcome={shapeOf(mark)} />
               <span className="grow clip">{outcomeWords(mark)}</span>
-              {mark.kind === "attempt" ? <span>{durationWords(mark)}</span> : null}
-              <code>{timeWords(mark)}</code>
+              {mark.kind === "attempt" ? <span>{shortDuration(mark)}</span> : null}
+              <code>{clockTime(mark.at)}</code>
             </div>
           ))}
           {group.marks.length > mostLines ? <p className="quiet">{group.marks.length - mostLines} more are too near</p> : null}

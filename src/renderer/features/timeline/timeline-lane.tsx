@@ -27,7 +27,7 @@ type Props = {
 };
 
 export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabStop, openAttempt, events }: Props) {
-  const { lane, groups, until, isLow, noteWidth } = layout;
+  const { lane, groups, until, hasBuffer, isLow, noteWidth } = layout;
   const { stop, summary } = lane;
   const reason = stop?.reason ?? null;
   const told = noteWidth === null && reason !== null ? reason : summary.last;
@@ -49,7 +49,7 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
         </span>
       </div>
       <div
-        className={["tl-plot", isLow ? "stopped" : "", stop === null ? "" : `tl-buffer ${stop.tone}`].filter(Boolean).join(" ")}
+        className={["tl-plot", isLow ? "stopped" : "", hasBuffer ? "tl-buffer" : "", stop?.tone ?? ""].filter(Boolean).join(" ")}
         style={{ "--until": `${until}px` } as CSSProperties}
       >
         {isLow ? null : (

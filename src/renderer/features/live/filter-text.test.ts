@@ -79,7 +79,10 @@ describe("a filter in the address", () => {
 describe("writing in the field", () => {
   test("a key becomes a chip when something follows it, and not while it is being written", () => {
     expect(takeChips("state:fai", noFilter, false)).toEqual({ filter: noFilter, rest: "state:fai" });
-    expect(takeChips("cart state:failed ", noFilter, false)).toEqual({ filter: { values: { state: ["failed"] }, text: "" }, rest: "cart " });
+    expect(takeChips("cart state:failed ", noFilter, false)).toEqual({
+      filter: { values: { state: ["failed"] }, text: "" },
+      rest: "cart ",
+    });
   });
 
   test("Enter takes the key at the end too", () => {

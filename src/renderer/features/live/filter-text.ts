@@ -44,7 +44,13 @@ export function tokensOf(text: string): Token[] {
       at += 1;
     }
     const written = text.slice(start, at);
-    tokens.push({ key, values: values.filter((value) => value !== ""), text: key === null ? (values[0] ?? "") : written, start, ended: at < text.length });
+    tokens.push({
+      key,
+      values: values.filter((value) => value !== ""),
+      text: key === null ? (values[0] ?? "") : written,
+      start,
+      ended: at < text.length,
+    });
   }
 }
 
@@ -124,7 +130,11 @@ export function withValue(filter: Filter, key: FilterKey, value: string): Filter
 }
 
 export function withoutValue(filter: Filter, key: FilterKey, value: string): Filter {
-  return withValues(filter, key, (filter.values[key] ?? []).filter((each) => each !== value));
+  return withValues(
+    filter,
+    key,
+    (filter.values[key] ?? []).filter((each) => each !== value),
+  );
 }
 
 export function withValues(filter: Filter, key: FilterKey, values: readonly string[]): Filter {

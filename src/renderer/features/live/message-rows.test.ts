@@ -40,10 +40,16 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
     const before = input.cursor === undefined ? Number.MAX_SAFE_INTEGER : numberOf(input.cursor);
     const matches = (number: number): boolean => states.has(number) && (wanted === undefined || states.get(number) === wanted);
     const older: number[] = [];
-    for (let number = Math.min(newest, before - 1); number > 0 && older.length <= input.limit; number -= 1) if (matches(number)) older.push(number);
+    for (let number = Math.min(newest, before - 1); number > 0 && older.length <= input.limit; number -= 1)
+      if (matches(number)) older.push(number);
     const items = older.slice(0, input.limit).map(rowOf);
     const total = wanted === undefined ? states.size : [...states.values()].filter((is) => is === wanted).length;
-    return { items, nextCursor: older.length > input.limit ? (items.at(-1)?.id ?? null) : null, total: Math.min(10_000, total), totalCapped: total > 10_000 };
+    return {
+      items,
+      nextCursor: older.length > input.limit ? (items.at(-1)?.id ?? null) : null,
+      total: Math.min(10_000, total),
+      totalCapped: total > 10_000,
+    };
   };
 
   let rows: MessageRows | null = null;

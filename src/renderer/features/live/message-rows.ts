@@ -6,12 +6,10 @@
  * `follow` change that. One reading runs at a time; those that changes ask for keep a pause.
  */
 
-import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
+import type { AnswerOf } from "../../../contract/contract.ts";
 import type { Change } from "../../transport/transport.ts";
 import { createHeldRows, idOf, numberOf, numbersOf, type MessageRow } from "./held-rows.ts";
 import { createDenseOrder, createFoundOrder, type RowOrder } from "./row-order.ts";
-
-export type ListFilter = Omit<InputOf<"messages.list">, "limit" | "cursor">;
 
 type Reading = (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"messages.list">>;
 

@@ -11,7 +11,12 @@ const longest = 15_000_000;
 
 export type ListSize = { count: number; viewport: number };
 
-export type RowWindow = { /** Height of what scrolls. */ space: number; first: number; last: number; /** Where the first row stands, from the top of the view. */ shift: number };
+export type RowWindow = {
+  /** Height of what scrolls. */ space: number;
+  first: number;
+  last: number;
+  /** Where the first row stands, from the top of the view. */ shift: number;
+};
 
 function spaceOf({ count }: ListSize): number {
   return Math.min(count * rowHeight, longest);

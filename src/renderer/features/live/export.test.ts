@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { fileNameOf, harOf, ndjsonOf } from "./export.ts";
+
+type Message = AnswerOf<"messages.get">;
+type Attempt = Message["deliveries"][number]["attempts"][number];
+
+function attempt(id: string, startedAt: string, sent = true): Attempt {
+  return {
+    id,
+    round: 1,
+    webhookId: "whk_000000001",
+    webhookUrl: "http://127.0.0.1:4710/billing?shop=42",
+    startedAt,
+    durationMs: 12,
+    simulated: false,
+    phases: { connect: 1, sent: 2, firstByte: 10, done: 12 },
+    outcome: sent ? "success" : "tls_error",
+    retryable: false,
+    error: null,
+    request: {
+      sent,
+      method: "POST",
+      url: "http://127.0.0.1:4710/billing?shop=42",
+      headers: [["Content-Type", "application/json"]],
+      body: sent ? '{"a":"\u2028"}' : "",
+    },
+    response: sent ? { status: 200, headers: [], body: "ok", bodyLength: 2 } : null,
+  };
+}
+
+function message(id: string, raw: string, attempts: Attempt[]): Message {
+  return {
+    id,
+    messageId: id,
+    sourceId: "src_000000001",
+    type: "track",
+    userId: "u_1",
+    anonymousId: null,
+    event: "Login",
+    receivedAt: "2026-11-21T16:47:31.204Z",
+    timestamp: "2026-11-21T16:47:31.204Z",
+    state: "delivered",
+    reason: null,
+    attempts: attempts.length,
+    lastStatus: 200,
+    pinned: false,
+    replayOf: null,
+    nextAttemptAt: null,
+    marks: [],
+    detail: null,
+    duplicateOf: null,
+    warnings: [],
+    raw,
+    request: { method: "POST", path: "/v1/track", headers: [], size: raw.length, messages: 1 },
+    decisions: [],
+    deliveries: [
+      {
+        id: "dlv_000000001",
+        messageRowId: id,
+        destinationId: "dst_000000001",
+        state: "delivered",
+        reason: null,
+        createdAt: "2026-11-21T16:47:31.204Z",
+        firstAttemptAt: null,
+        nextAttemptAt: null,
+        windowEndsAt: null,
+        rounds: 1,
+        payload: raw,
+        transitions: [],
+        attempts,
+      },
+    ],
+  };
+}
+
+describe("messages as NDJSON", () => {
+  test("each message is one line that reads back as it was, whatever its bytes", () => {
+    const messages = [message("msg_000000002", '{\n "event": "a\\nb"\n}', []), message("msg_000000001", "[]", [])];
+    const lines = ndjsonOf(messages).split("\n");
+    expect(lines.length).toBe(3);
+    expect(lines.at(-1)).toBe("");
+    expect(lines.slice(0, 2).map((line) => JSON.parse(line) as unknown)).toEqual(messages);
+  });
+
+  test("nothing is an empty file", () => {
+    expect(ndjsonOf([])).toBe("");
+  });
+});
+
+describe("messages as HAR", () => {
+  test("the attempts of all messages are entries in the order of their starts, without those that sent nothing", () => {
+    const newer = message("msg_000000002", "{}", [attempt("att_000000003", "2026-11-21T16:48:00.000Z")]);
+    const older = message("msg_000000001", "{}", [
+      attempt("att_000000001", "2026-11-21T16:47:00.000Z"),
+      attempt("att_000000002", "2026-11-21T16:47:30.000Z", false),
+      attempt("att_000000004", "2026-11-21T16:49:00.000Z"),
+    ]);
+    const { log } = JSON.parse(harOf([newer, older], "0.1.0")) as { log: { version: string; entries: { startedDateTime: string }[] } };
+    expect(log.version).toBe("1.2");
+    expect(log.entries.map(({ startedDateTime }) => startedDateTime)).toEqual([
+      "2026-11-21T16:47:00.000Z",
+      "2026-11-21T16:48:00.000Z",
+      "2026-11-21T16:49:00.000Z",
+    ]);
+  });
+});
+
+test("a file's name has the time in it and nothing that a file system refuses", () => {
+  expect(fileNameOf("har", "2026-11-21T16:47:32.123Z")).toBe("hookyard-2026-11-21T16-47-32.har");
+});

@@ -1,0 +1,192 @@
+/** Chips and free text in one field, with suggestions from what was seen. Everything in it can be done with keys. */
+
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import type { MessageState } from "../../../domain/states.ts";
+import { Kbd } from "../../kit/controls.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { Icon } from "../../kit/icon.tsx";
+import { count } from "../../kit/words.ts";
+import { FilterChips } from "./filter-chips.tsx";
+import { formatText, takeChips, textOf, withValues, withoutLast, type Filter, type FilterKey } from "./filter-text.ts";
+import { choose, isClosed, suggest, wordAtEnd, type Seen, type Suggestion } from "./suggestions.ts";
+
+type FilterFieldProps = {
+  filter: Filter;
+  onChange: (filter: Filter) => void;
+  /** Asked while something is written. */
+  seen: () => Seen;
+  input: RefObject<HTMLInputElement | null>;
+  /** Esc leads back to the list. */
+  onLeave: () => void;
+};
+
+/** Free text is searched for when nothing was written for this long. */
+const restMs = 250;
+
+const menuWidth = 240;
+
+export function FilterField({ filter, onChange, seen, input, onLeave }: FilterFieldProps) {
+  const listId = useId();
+  const [draft, setDraft] = useState(() => formatText(filter.text));
+  const [isOpen, setIsOpen] = useState(false);
+  const [isFocused, setIsFocused] = useState(false);
+  /** Null: the arrows have not chosen. */
+  const [chosen, setChosen] = useState<number | null>(null);
+  const timer = useRef(0);
+  const ownText = useRef(filter.text);
+
+  useEffect(() => {
+    if (filter.text === ownText.current) return;
+    ownText.current = filter.text;
+    setDraft(formatText(filter.text));
+  }, [filter.text]);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+
+  const suggestions = isOpen ? suggest(draft, filter, seen()) : [];
+  const isShown = suggestions.length > 0;
+  const { key, part } = wordAtEnd(draft);
+  const highlighted = chosen ?? (key !== null && part !== "" && isClosed(key) ? 0 : -1);
+
+  const apply = (next: Filter): void => {
+    window.clearTimeout(timer.current);
+    ownText.current = next.text;
+    if (JSON.stringify(next) !== JSON.stringify(filter)) onChange(next);
+  };
+  const write = (written: string, all: boolean): void => {
+    const { filter: taken, rest } = takeChips(written, filter, all);
+    setDraft(rest);
+    setChosen(null);
+    const next = { ...taken, text: textOf(rest) };
+    if (all || taken !== filter) return apply(next);
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => apply(next), restMs);
+  };
+  const take = (suggestion: Suggestion): void => {
+    const next = choose(suggestion, draft, filter);
+    setDraft(next.draft);
+    setChosen(null);
+    apply({ ...next.filter, text: textOf(next.draft) });
+    setIsOpen(suggestion.kind === "key");
+    input.current?.focus();
+  };
+
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
+    const offered = suggestions[highlighted];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setIsOpen(true);
+      const places = Math.max(1, suggestions.length);
+      setChosen(isShown ? (highlighted + step + places) % places : 0);
+    } else if ((event.key === "Enter" || event.key === "Tab") && isShown && offered !== undefined) {
+      event.preventDefault();
+      take(offered);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      write(draft, true);
+      setIsOpen(false);
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      if (isShown) setIsOpen(false);
+      else onLeave();
+    } else if (event.key === "Backspace" && draft === "") {
+      event.preventDefault();
+      apply(withoutLast(filter));
+    }
+  };
+
+  const writeKey = (wanted: FilterKey): void => {
+    setDraft(`${draft === "" || draft.endsWith(" ") ? draft : `${draft} `}${wanted}:`);
+    setIsOpen(true);
+    input.current?.focus();
+  };
+
+  return (
+    <div className="live-filter">
+      <div className="field" role="search">
+        <Icon name="search" />
+        <FilterChips
+          filter={filter}
+          onWrite={writeKey}
+          onRemove={(removed) => {
+            apply(withValues(filter, removed, []));
+            input.current?.focus();
+          }}
+        />
+        <input
+          ref={input}
+          role="combobox"
+          aria-label="Filter messages"
+          aria-autocomplete="list"
+          aria-expanded={isShown}
+          aria-controls={isShown ? listId : undefined}
+          aria-activedescendant={isShown && highlighted >= 0 ? `${listId}-${highlighted}` : undefined}
+          aria-keyshortcuts="/"
+          placeholder="text, state:, user:, event:, reason: …"
+          spellCheck={false}
+          autoComplete="off"
+          value={draft}
+          onChange={(event) => {
+            setIsOpen(true);
+            write(event.currentTarget.value, false);
+          }}
+          onKeyDown={onKeyDown}
+          onFocus={() => setIsFocused(true)}
+          onClick={() => setIsOpen(true)}
+          onBlur={() => {
+            setIsFocused(false);
+            setIsOpen(false);
+            write(draft, true);
+          }}
+        />
+        <Kbd>{isFocused ? "Esc" : "/"}</Kbd>
+      </div>
+      {isShown ? (
+        <ul className="menu" id={listId} role="listbox" aria-label="Suggestions" style={{ left: placeOf(input.current) }}>
+          {suggestions.map((suggestion, place) => (
+            <li
+              key={suggestion.kind === "key" ? suggestion.key : `${suggestion.key}:${suggestion.value}`}
+              id={`${listId}-${place}`}
+              role="option"
+              className="menu-item"
+              aria-selected={place === highlighted}
+              data-highlighted={place === highlighted ? "" : undefined}
+              onMouseDown={(event) => event.preventDefault()}
+              onMouseMove={() => setChosen(place)}
+              onClick={() => take(suggestion)}
+            >
+              <Offer suggestion={suggestion} isAlone={suggestion.key === key} />
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </div>
+  );
+}
+
+/** Below the word that is being written, and never beyond the field. */
+function placeOf(input: HTMLInputElement | null): number {
+  const field = input?.parentElement;
+  if (input === null || field === null || field === undefined) return 0;
+  return Math.max(0, Math.min(input.offsetLeft - field.offsetLeft, field.offsetWidth - menuWidth));
+}
+
+function Offer({ suggestion, isAlone }: { suggestion: Suggestion; isAlone: boolean }) {
+  if (suggestion.kind === "key") {
+    return (
+      <>
+        {suggestion.key}:<span className="hint">{suggestion.hint}</span>
+      </>
+    );
+  }
+  return (
+    <>
+      {suggestion.key === "state" ? <StateGlyph state={suggestion.value as MessageState} /> : null}
+      <span className="clip">
+        {isAlone ? null : <span className="quiet">{suggestion.key}: </span>}
+        <bdi>{suggestion.value}</bdi>
+      </span>
+      <span className="hint">{suggestion.count === null ? "" : count(suggestion.count)}</span>
+    </>
+  );
+}

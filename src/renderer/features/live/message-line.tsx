@@ -1,0 +1,92 @@
+/** One row of the list. It is drawn again only when what it shows has changed. */
+
+import { memo } from "react";
+import { State } from "../../kit/glyph.tsx";
+import { calendarDate, clockTime, milliseconds } from "../../kit/words.ts";
+import { AttemptMarks } from "../timeline/attempt-marks.tsx";
+import type { MessageRow } from "./held-rows.ts";
+import { rejectionWords, rowSentence, shortened, userOf } from "./row-words.ts";
+
+export type MessageLineProps = {
+  /** Undefined: it is being read. */
+  row: MessageRow | undefined;
+  position: number;
+  isSelected: boolean;
+  source: string;
+  day: string | null;
+  until: string;
+};
+
+export const lineId = (id: string): string => `line-${id}`;
+
+export const MessageLine = memo(function MessageLine({ row, position, isSelected, source, day, until }: MessageLineProps) {
+  if (row === undefined) return <div className="row" role="row" aria-rowindex={position + 2} aria-busy="true" data-position={position} />;
+  const at = Date.parse(row.receivedAt);
+  return (
+    <div
+      className="row"
+      role="row"
+      id={lineId(row.id)}
+      aria-rowindex={position + 2}
+      aria-selected={isSelected}
+      aria-label={rowSentence({ row, source, day, until })}
+      data-position={position}
+    >
+      <span role="gridcell" className="mono" title={`${calendarDate(at)} ${clockTime(at)}${milliseconds(at)}`}>
+        {day === null ? (
+          <>
+            {clockTime(at)}
+            <span className="ms">{milliseconds(at)}</span>
+          </>
+        ) : (
+          <>
+            {day}
+            <span className="ms"> {clockTime(at).slice(0, 5)}</span>
+          </>
+        )}
+      </span>
+      <span role="gridcell">
+        <span className="badge">{row.type ?? "?"}</span>
+      </span>
+      <What row={row} />
+      <span role="gridcell" className="muted src">
+        {source}
+      </span>
+      <span role="gridcell">
+        <State state={row.state} />
+      </span>
+      <span role="gridcell" className="att-cell">
+        {row.state === "filtered" ? (
+          <code className="quiet">{row.reason}</code>
+        ) : (
+          <AttemptMarks marks={row.marks} next={row.nextAttemptAt !== null} sending={row.state === "sending"} />
+        )}
+      </span>
+      <span
+        role="gridcell"
+        className="right due"
+        title={row.nextAttemptAt === null ? undefined : `next round at ${clockTime(Date.parse(row.nextAttemptAt))}`}
+      >
+        {until}
+      </span>
+    </div>
+  );
+});
+
+function What({ row }: { row: MessageRow }) {
+  const user = userOf(row);
+  return (
+    <span role="gridcell" className="what">
+      {row.state === "rejected" ? (
+        <em className="tone rejected">{rejectionWords(row.reason)}</em>
+      ) : row.event === null || row.event === "" ? null : (
+        <bdi className="strong">{shortened(row.event)}</bdi>
+      )}
+      {user === null ? null : (
+        <code>
+          <bdi>{shortened(user)}</bdi>
+        </code>
+      )}
+    </span>
+  );
+}

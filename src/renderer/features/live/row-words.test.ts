@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import type { MessageRow } from "./held-rows.ts";
+import { dayOf, rejectionWords, rowSentence, shortened, untilWords } from "./row-words.ts";
+
+/** Noon here, wherever here is. */
+const noon = new Date(2026, 10, 21, 12, 0, 0).getTime();
+
+const row: MessageRow = {
+  id: "msg_000000001",
+  messageId: "m-1",
+  sourceId: "src_000000001",
+  type: "track",
+  userId: "u_1042",
+  anonymousId: null,
+  event: "Order Completed",
+  receivedAt: new Date(noon).toISOString(),
+  timestamp: new Date(noon).toISOString(),
+  state: "waiting",
+  reason: null,
+  attempts: 9,
+  lastStatus: 503,
+  pinned: false,
+  replayOf: null,
+  nextAttemptAt: null,
+  marks: [],
+};
+
+describe("the words of a row", () => {
+  test("a row is a sentence for who hears it", () => {
+    expect(rowSentence({ row, source: "Shop server", day: null, until: "15 m 32 s" })).toBe(
+      "track Order Completed of u_1042, from Shop server, received 12:00:00, waiting, 9 attempts, next round in 15 m 32 s",
+    );
+  });
+
+  test("a rejected row says why", () => {
+    const rejected: MessageRow = { ...row, state: "rejected", reason: "missing_event", event: null, attempts: 0 };
+    expect(rowSentence({ row: rejected, source: "Shop web", day: "20 Nov", until: "" })).toBe(
+      "track of u_1042, from Shop web, received 20 Nov 12:00:00, rejected: event is missing",
+    );
+  });
+
+  test("a reason that is not known here is shown in its own words", () => {
+    expect(rejectionWords("some_new_reason")).toBe("some new reason");
+  });
+
+  test("a name of 30 KB is cut, and not in the middle of a character", () => {
+    expect(shortened("x".repeat(30_000)).length).toBe(201);
+    expect(shortened(`${"x".repeat(199)}😀😀`).isWellFormed()).toBe(true);
+    expect(shortened("Login")).toBe("Login");
+  });
+
+  test("the day is said when it is not the clock's", () => {
+    expect(dayOf(noon, noon + 3_600_000)).toBeNull();
+    expect(dayOf(noon, noon + 86_400_000)).toBe("21 Nov");
+  });
+
+  test("the next round counts down by the clock, and is due when its time has come", () => {
+    const at = new Date(noon + 49_000).toISOString();
+    expect(untilWords(at, noon)).toBe("49 s");
+    expect(untilWords(at, noon + 49_000)).toBe("due");
+    expect(untilWords(null, noon)).toBe("");
+  });
+});

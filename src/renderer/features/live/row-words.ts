@@ -1,0 +1,67 @@
+/** The words of a row of the list. */
+
+import { clockTime, span } from "../../kit/words.ts";
+import type { MessageRow } from "./held-rows.ts";
+
+const rejections: Record<string, string> = {
+  missing_type: "type is missing",
+  missing_event: "event is missing",
+  missing_user_id: "userId is missing",
+  missing_group_id: "groupId is missing",
+  missing_previous_id: "previousId is missing",
+  message_too_large: "larger than 32 KB",
+  unknown_type: "unknown type",
+  invalid_type: "a member is of the wrong kind",
+  not_an_object: "not a JSON object",
+  suppressed: "the user is suppressed",
+};
+
+/** Why a message was rejected, in few words; the details have the sentence. */
+export function rejectionWords(reason: string | null): string {
+  if (reason === null) return "rejected";
+  return rejections[reason] ?? reason.replaceAll("_", " ");
+}
+
+export function userOf({ userId, anonymousId }: Pick<MessageRow, "userId" | "anonymousId">): string | null {
+  return userId ?? anonymousId;
+}
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** The day, unless it is today's on the clock. */
+export function dayOf(at: number, now: number | null): string | null {
+  const day = new Date(at);
+  if (now !== null && day.toDateString() === new Date(now).toDateString()) return null;
+  return `${day.getDate()} ${months[day.getMonth()]}`;
+}
+
+/** How long until the next round, in the clock's time. */
+export function untilWords(nextAttemptAt: string | null, now: number | null): string {
+  if (nextAttemptAt === null || now === null) return "";
+  const left = Date.parse(nextAttemptAt) - now;
+  return left <= 0 ? "due" : span(left);
+}
+
+/** More of a name than a row has room for; names from outside may have 30 KB. */
+const mostShown = 200;
+
+/** A name from outside, as much of it as can be seen. */
+export function shortened(name: string): string {
+  return name.length <= mostShown ? name : `${name.slice(0, mostShown).toWellFormed()}…`;
+}
+
+export type RowFacts = { row: MessageRow; source: string; day: string | null; until: string };
+
+/** The whole row, for who hears it. */
+export function rowSentence({ row, source, day, until }: RowFacts): string {
+  const user = userOf(row);
+  const what = [row.type ?? "message", row.event === null ? null : shortened(row.event), user === null ? null : `of ${shortened(user)}`]
+    .filter((part) => part !== null)
+    .join(" ");
+  const reason =
+    row.state === "rejected" ? `: ${rejectionWords(row.reason)}` : row.state === "filtered" && row.reason !== null ? `: ${row.reason}` : "";
+  const attempts = row.attempts === 0 ? "" : `, ${row.attempts} ${row.attempts === 1 ? "attempt" : "attempts"}`;
+  const next = until === "" ? "" : until === "due" ? ", next round due" : `, next round in ${until}`;
+  const time = clockTime(Date.parse(row.receivedAt));
+  return `${what}, from ${source}, received ${day === null ? "" : `${day} `}${time}, ${row.state}${reason}${attempts}${next}`;
+}

@@ -1,0 +1,61 @@
+/** The rows of the list as React sees them: one window of rows per filter, fed by the stream of changes. */
+
+import { useEffect, useReducer, useRef, useState } from "react";
+import { useFeed, useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+import type { ListFilter } from "./list-filter.ts";
+import { createMessageRows, type MessageRows } from "./message-rows.ts";
+
+export type MessageRowsInput = { filter: ListFilter; matchesLater: boolean };
+
+/** Null: ask nothing. The rows of the filter before stay until those of the new one are there. */
+export function useMessageRows(input: MessageRowsInput | null, total: number | undefined): MessageRows | null {
+  const [shown, setShown] = useState<MessageRows | null>(null);
+  const [, drawAgain] = useReducer((n: number) => n + 1, 0);
+  const key = input === null ? null : JSON.stringify(input.filter);
+
+  const latestTotal = useRef(total);
+  latestTotal.current = total;
+  useEffect(() => {
+    if (total !== undefined) shown?.totalIs(total);
+  }, [shown, total]);
+
+  useEffect(() => {
+    if (input === null) return undefined;
+    const { filter, matchesLater } = input;
+    const rows = createMessageRows({
+      read: (page) => call("messages.list", { ...filter, ...page }),
+      readUnfiltered: (page) => call("messages.list", page),
+      isFiltered: Object.keys(filter).length > 0,
+      matchesLater,
+      monotonic: () => window.performance.now(),
+      later(ms, run) {
+        const timer = window.setTimeout(run, ms);
+        return () => window.clearTimeout(timer);
+      },
+      onChange() {
+        if (rows.loaded() || rows.error() !== null) setShown(rows);
+        drawAgain();
+      },
+    });
+    if (latestTotal.current !== undefined) rows.totalIs(latestTotal.current);
+    const stopHearing = useFeed.subscribe(({ changes }, before) => {
+      if (changes !== before.changes) rows.hear(changes);
+    });
+    return () => {
+      stopHearing();
+      rows.stop();
+    };
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the input
+  }, [key]);
+
+  // Nothing brings this answer anew but a feed that has missed changes.
+  const { answer: about } = useLive("about.get", {}, []);
+  const lastAbout = useRef(about);
+  useEffect(() => {
+    if (lastAbout.current !== undefined && lastAbout.current !== about) shown?.readAgain();
+    lastAbout.current = about;
+  }, [shown, about]);
+
+  return shown;
+}

@@ -1,0 +1,95 @@
+/** The one lane of a delivery among all that are waiting: a mark per round, what is to come, the window's end. Pure. */
+
+import type { DeliverySummaryAnswer } from "../../../contract/deliveries.ts";
+import type { RetryProfile } from "../../../domain/configuration.ts";
+import { deliveryIds } from "../../../domain/ids.ts";
+import { plannedRounds } from "../../../domain/retry.ts";
+import type { Outcome } from "../../../domain/states.ts";
+import { markPath, type MarkKind } from "../timeline/marks.ts";
+import { xAround, type AroundNow } from "./around-now.ts";
+
+export type RoundMark = { round: number; at: number; outcome: Outcome };
+
+/** A mark per round: of several attempts that of the success, else the longest. */
+export function roundMarks(attempts: readonly { round: number; startedAt: string; durationMs: number; outcome: Outcome }[]): RoundMark[] {
+  const rounds = new Map<number, RoundMark & { weight: number }>();
+  for (const { round, startedAt, durationMs, outcome } of attempts) {
+    const weight = outcome === "success" ? Infinity : durationMs;
+    const at = Date.parse(startedAt);
+    const known = rounds.get(round);
+    if (known === undefined || weight > known.weight) rounds.set(round, { round, at: Math.min(at, known?.at ?? at), outcome, weight });
+  }
+  return [...rounds.values()].map(({ round, at, outcome }) => ({ round, at, outcome }));
+}
+
+type ComingOptions = { delivery: DeliverySummaryAnswer; marks: readonly RoundMark[]; profile: RetryProfile; seed: number; jitter: boolean };
+
+/** The next round, on record, and those after it at their seeded times. */
+export function comingOf({ delivery, marks, profile, seed, jitter }: ComingOptions): number[] {
+  if (delivery.nextAttemptAt === null) return [];
+  const nextAt = Date.parse(delivery.nextAttemptAt);
+  const firstAttemptAt = delivery.firstAttemptAt === null ? nextAt : Date.parse(delivery.firstAttemptAt);
+  const firstRound = marks.find(({ at }) => at >= firstAttemptAt)?.round ?? 1;
+  const sequence = deliveryIds.parse(delivery.id) ?? 0;
+  const round = delivery.rounds + 1 - firstRound + 1;
+  return [nextAt, ...plannedRounds({ profile, seed, jitter, sequence, round, roundStartedAt: nextAt, firstAttemptAt })];
+}
+
+export type LanePath = { kind: MarkKind | "coming"; d: string; lines: number };
+export type LaneDrawing = { track: string; end: string; paths: LanePath[] };
+
+const size = 7;
+const laneMiddle = 10;
+
+/** Nearer than this to a newer one, a mark would only blur it. */
+const nearPx = 8;
+
+/** From the last mark of a delivery that is over to its buffer. */
+const bufferPx = 9;
+
+type DrawOptions = {
+  axis: AroundNow;
+  now: number;
+  marks: readonly RoundMark[];
+  coming: readonly number[];
+  startsAt: number | null;
+  /** The window's end; null when the delivery is over. */
+  endsAt: number | null;
+};
+
+export function drawLane({ axis, now, marks, coming, startsAt, endsAt }: DrawOptions): LaneDrawing {
+  const paths = new Map<LanePath["kind"], LanePath>();
+  const put = (kind: LanePath["kind"], x: number): void => {
+    const { d, lines } = markPath(kind === "coming" ? "next" : kind, x - size / 2, laneMiddle - size / 2, size);
+    const path = paths.get(kind) ?? { kind, d: "", lines };
+    path.d += d;
+    paths.set(kind, path);
+  };
+  let nearest = Infinity;
+  for (const { at, outcome } of marks.toReversed()) {
+    const x = xAround(axis, at - now);
+    if (x === null || nearest - x < nearPx) continue;
+    nearest = x;
+    put(outcome, x);
+  }
+  let last = -Infinity;
+  for (const [place, at] of coming.entries()) {
+    const x = xAround(axis, at - now);
+    if (x === null || x - last < nearPx) continue;
+    last = x;
+    put(place === 0 ? "next" : "coming", x);
+  }
+  const begin = startsAt === null ? 0 : (xAround(axis, startsAt - now) ?? 0);
+  const newest = marks.at(-1);
+  const lastX = newest === undefined ? null : xAround(axis, newest.at - now);
+  const over = lastX === null ? null : Math.min(axis.width, lastX + bufferPx);
+  const end = endsAt === null ? over : xAround(axis, endsAt - now);
+  const stop = end ?? (endsAt === null ? begin : axis.width);
+  return {
+    track: `M${round(begin)} ${laneMiddle}H${round(stop)}`,
+    end: end === null ? "" : `M${round(end)} ${laneMiddle - 5}v10`,
+    paths: [...paths.values()],
+  };
+}
+
+const round = (n: number): number => Math.round(n * 10) / 10;

@@ -1,0 +1,141 @@
+/** Retries: all deliveries that wait for their next round, or that a user may retry, each a lane around now. */
+
+import { useState } from "react";
+import type { DeliveryState } from "../../../domain/states.ts";
+import { Choice, SelectField } from "../../kit/controls.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { useScale } from "../timeline/kept-scale.ts";
+import { mostRows, useDeliveryRows, type DeliveryRow } from "./delivery-rows.ts";
+import { RetriesList } from "./retries-list.tsx";
+import { RetryAll } from "./retry-all.tsx";
+import "./retries.css";
+
+const states = ["waiting", "failed", "expired", "cancelled"] as const;
+type RetriesState = (typeof states)[number];
+
+const isRetriesState = (text: string | undefined): text is RetriesState => states.some((state) => state === text);
+
+export function RetriesView() {
+  const { query, change, go } = usePlace();
+  const state = isRetriesState(query["state"]) ? query["state"] : "waiting";
+  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items;
+  const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
+  const settings = useLive("settings.get", {}, ["settings"]).answer;
+  const { scale, setScale } = useScale();
+  const chosen = destinations?.find(({ id }) => id === query["destination"]);
+  const destinationId = chosen?.id ?? null;
+  const { rows, total, error, isReady } = useDeliveryRows({ state, destinationId });
+  const [refusal, setRefusal] = useState<Error | null>(null);
+
+  const open = (row: DeliveryRow): void => go({ view: "live", path: [row.messageRowId] });
+  const retry = async (row: DeliveryRow): Promise<void> => {
+    setRefusal(null);
+    try {
+      await call("deliveries.retry", { id: row.id });
+    } catch (raised) {
+      setRefusal(raised instanceof Error ? raised : new Error(String(raised)));
+    }
+  };
+
+  return (
+    <section className="retries" aria-label="Retries">
+      <header className="retries-bar">
+        <h1 className="sr">Retries</h1>
+        <Choice
+          label="State"
+          value={state}
+          options={states.map((each) => ({ value: each, label: <StateOption state={each} destinationId={destinationId} /> }))}
+          onChange={(value) => change({ query: { state: value === "waiting" ? null : value } })}
+        />
+        <SelectField
+          aria-label="Destination"
+          value={destinationId ?? ""}
+          options={[{ value: "", label: "all destinations" }, ...(destinations ?? []).map(({ id, name }) => ({ value: id, label: name.slice(0, 60) }))]}
+          onChange={(value) => change({ query: { destination: value === "" ? null : value } })}
+        />
+        <span className="grow" />
+        <Choice
+          label="Scale"
+          value={scale}
+          options={[
+            { value: "log", label: "log" },
+            { value: "linear", label: "linear" },
+          ]}
+          onChange={setScale}
+        />
+        <RetryAll state={state} destinationId={destinationId} destinationName={chosen?.name ?? null} total={total} />
+      </header>
+      <ProblemText error={refusal ?? error} />
+      {total > mostRows ? (
+        <p className="retries-more muted">
+          These are the newest {count(mostRows)} of {count(total)}. Choose a destination to see fewer; Retry takes up all of them.
+        </p>
+      ) : null}
+      {isReady && rows.length === 0 ? (
+        <NothingHere state={state} destination={chosen?.name ?? null} />
+      ) : destinations === undefined || profiles === undefined || settings === undefined ? null : (
+        <RetriesList
+          // Each list begins at its own top.
+          key={`${state} ${destinationId ?? ""}`}
+          rows={rows}
+          state={state}
+          scale={scale}
+          destinations={destinations}
+          profiles={profiles}
+          settings={settings}
+          onOpen={open}
+          onRetry={(row) => void retry(row)}
+        />
+      )}
+    </section>
+  );
+}
+
+function StateOption({ state, destinationId }: { state: RetriesState; destinationId: string | null }) {
+  const { answer } = useLive("deliveries.list", { state, limit: 1, ...(destinationId === null ? {} : { destinationId }) }, ["deliveries", "messages"]);
+  return (
+    <span className={`state ${state}`}>
+      <StateGlyph state={state} />
+      {state}
+      <span className="quiet">{answer === undefined ? "" : count(answer.total)}</span>
+    </span>
+  );
+}
+
+const sentences: Record<RetriesState, { title: string; text: string }> = {
+  waiting: {
+    title: "No delivery is waiting",
+    text: "One waits here when a webhook answers 5xx, times out or cannot be reached. To see it happen, let a webhook of a destination point at a test endpoint that answers 503.",
+  },
+  failed: { title: "No delivery has failed", text: "One fails when every webhook has answered with what is not retried, such as 410 or a bad certificate. It can be retried from here." },
+  expired: { title: "No delivery has expired", text: "One expires when its retry window closes before a webhook answers 2xx. To see it happen, advance the clock by 4 h while deliveries are waiting." },
+  cancelled: { title: "No delivery has been cancelled", text: "One is cancelled from the details of its message, or with its destination. It can be retried from here." },
+};
+
+function NothingHere({ state, destination }: { state: RetriesState & DeliveryState; destination: string | null }) {
+  const { title, text } = sentences[state];
+  return (
+    <div className="empty">
+      <h2>
+        {title}
+        {destination === null ? null : (
+          <>
+            {" at "}
+            <bdi>{destination.slice(0, 60)}</bdi>
+          </>
+        )}
+      </h2>
+      <p className="muted retries-hint">{text}</p>
+      <p>
+        <a className="link" href={state === "waiting" ? "#/endpoints" : "#/retries"}>
+          {state === "waiting" ? "Open Test endpoints" : "Show what is waiting"}
+        </a>
+      </p>
+    </div>
+  );
+}

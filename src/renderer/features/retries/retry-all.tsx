@@ -1,0 +1,123 @@
+/** Retry all that match: how many first, then how far, then whether the rest may still be cancelled. */
+
+import { useEffect, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import type { DeliveryState } from "../../../domain/states.ts";
+import { Button } from "../../kit/controls.tsx";
+import { Dialog } from "../../kit/floats.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+
+type Props = { state: DeliveryState; destinationId: string | null; destinationName: string | null; total: number };
+type Job = AnswerOf<"jobs.get">;
+
+const deliveries = (n: number): string => (n === 1 ? "1 delivery" : `${count(n)} deliveries`);
+
+export function RetryAll({ state, destinationId, destinationName, total }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const [counted, setCounted] = useState<number | null>(null);
+  const [jobId, setJobId] = useState<string | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const job = useLive("jobs.get", jobId === null ? null : { id: jobId }, ["jobs"]).answer;
+  const isRunning = jobId !== null && (job === undefined || job.state === "running");
+  const filter = { state, ...(destinationId === null ? {} : { destinationId }) };
+
+  const attempt = async (run: () => Promise<void>): Promise<void> => {
+    setError(null);
+    try {
+      await run();
+    } catch (raised) {
+      setError(raised instanceof Error ? raised : new Error(String(raised)));
+    }
+  };
+  const ask = (): void => {
+    setOpen(true);
+    if (isRunning) return;
+    setJobId(null);
+    setCounted(null);
+    void attempt(async () => {
+      const answer = await call("deliveries.retryAll", { filter, dryRun: true });
+      setCounted(answer.count);
+    });
+  };
+  const retry = (): Promise<void> =>
+    attempt(async () => {
+      const answer = await call("deliveries.retryAll", { filter });
+      if ("id" in answer) setJobId(answer.id);
+    });
+  const cancelRest = (id: string): Promise<void> => attempt(async () => void (await call("jobs.cancel", { id })));
+
+  // Another filter is another question.
+  useEffect(() => {
+    if (!isRunning) setOpen(false);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only the filter asks anew
+  }, [state, destinationId]);
+
+  const close = (): void => setOpen(false);
+  const closing = (
+    <Button look="primary" onClick={close}>
+      Close
+    </Button>
+  );
+  return (
+    <>
+      <Button look="primary" icon="retries" disabled={total === 0 && !isRunning} onClick={ask}>
+        {isRunning && job !== undefined ? `Retrying ${count(job.done)} of ${count(job.total)}` : `Retry ${count(total)} now`}
+      </Button>
+      <Dialog
+        open={isOpen}
+        onClose={close}
+        title={job === undefined ? (counted === null ? "Counting what matches" : `Retry ${deliveries(counted)} now?`) : titleOf(job)}
+        actions={
+          jobId === null ? (
+            <>
+              <Button onClick={close}>Cancel</Button>
+              <Button look="primary" disabled={counted === null || counted === 0} onClick={() => void retry()}>
+                Retry {counted === null ? "" : count(counted)} now
+              </Button>
+            </>
+          ) : isRunning ? (
+            <Button onClick={() => void cancelRest(jobId)}>Cancel the rest</Button>
+          ) : (
+            closing
+          )
+        }
+      >
+        {job === undefined ? (
+          <p>
+            All that match <code>state:{state}</code>
+            {destinationName === null ? "" : " at "}
+            {destinationName === null ? null : <bdi>{destinationName.slice(0, 100)}</bdi>}. Each gets one round now,{" "}
+            {state === "waiting" ? "at every webhook that may still be tried." : "at every webhook it has, and a new retry window."}
+          </p>
+        ) : (
+          <Progress job={job} />
+        )}
+        <ProblemText error={error} />
+      </Dialog>
+    </>
+  );
+}
+
+function titleOf({ state, done, total }: Job): string {
+  if (state === "running") return `${count(done)} of ${count(total)} taken up`;
+  return state === "cancelled" ? `Cancelled after ${count(done)} of ${count(total)}` : `${deliveries(done)} taken up`;
+}
+
+function Progress({ job: { done, total, retried, state } }: { job: Job }) {
+  const part = total === 0 ? 100 : (100 * done) / total;
+  const moved = done - retried;
+  return (
+    <>
+      <div className="progress" role="progressbar" aria-label="Deliveries taken up" aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
+        <i style={{ "--p": `${part}%` } as React.CSSProperties} />
+      </div>
+      <p className="retries-progress" role="status">
+        {count(retried)} queued for a round now{moved > 0 ? `, ${count(moved)} had moved on meanwhile` : ""}
+        {state === "cancelled" ? ". The rest stay as they were." : "."}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+/** One delivery: when it is due, what it is, its lane around now. */
+
+import { memo, useMemo } from "react";
+import type { RetryProfile } from "../../../domain/configuration.ts";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { clockTime, span } from "../../kit/words.ts";
+import type { AroundNow } from "./around-now.ts";
+import type { DeliveryRow, RowDetails } from "./delivery-rows.ts";
+import { comingOf, drawLane, type LanePath } from "./lane-marks.ts";
+
+/** What every row needs to know beside its delivery. */
+export type RowSurroundings = { axis: AroundNow; now: number; seed: number; jitter: boolean };
+
+type Props = RowSurroundings & {
+  id: string;
+  top: number;
+  place: number;
+  row: DeliveryRow;
+  details: RowDetails | undefined;
+  destination: string;
+  profile: RetryProfile;
+  isActive: boolean;
+  onOpen: (row: DeliveryRow) => void;
+};
+
+export const RetryRow = memo(function RetryRow({ id, top, place, row, details, destination, profile, isActive, onOpen, axis, now, seed, jitter }: Props) {
+  const marks = details?.marks;
+  const coming = useMemo(() => comingOf({ delivery: row, marks: marks ?? [], profile, seed, jitter }), [row, marks, profile, seed, jitter]);
+  const endsAt = row.state === "waiting" ? parsed(row.windowEndsAt) : null;
+  const drawing = drawLane({ axis, now, marks: marks ?? [], coming, startsAt: marks?.[0]?.at ?? parsed(row.firstAttemptAt), endsAt });
+  const due = parsed(row.nextAttemptAt);
+  return (
+    <div id={id} role="row" aria-rowindex={place + 2} aria-selected={isActive} className="retries-row" style={{ top }} onClick={() => onOpen(row)}>
+      <span role="gridcell" className={`state ${row.state}`}>
+        <StateGlyph state={row.state} />
+        {due === null ? (
+          <code className="quiet clip">{row.reason ?? row.state}</code>
+        ) : (
+          <>
+            <span className="due">{clockTime(due)}</span>
+            <span className="quiet">{due >= now ? `in ${span(due - now)}` : "due"}</span>
+          </>
+        )}
+      </span>
+      <span role="gridcell" className="retries-what">
+        <span className="clip">{details === undefined ? "" : (details.event ?? details.type ?? "no type").slice(0, 200)}</span>
+        <code className="clip">{(details === undefined ? row.messageRowId : (details.userId ?? "")).slice(0, 200)}</code>
+      </span>
+      <span role="gridcell" className="clip muted retries-where">
+        {destination.slice(0, 100)}
+      </span>
+      <span role="gridcell" className="retries-lane">
+        <svg width={axis.width} height="20" role="img" aria-label={laneSentence(row, details)}>
+          <path d={drawing.track} stroke="var(--line-strong)" strokeWidth="1" />
+          {drawing.end === "" ? null : <path d={drawing.end} stroke="var(--text-2)" strokeWidth="1.5" />}
+          {drawing.paths.map((path) => (
+            <LaneMarks key={path.kind} path={path} />
+          ))}
+        </svg>
+      </span>
+      <span role="gridcell" className="right muted">
+        {row.rounds}
+      </span>
+    </div>
+  );
+});
+
+function LaneMarks({ path: { kind, d, lines } }: { path: LanePath }) {
+  const isComing = kind === "coming" || kind === "next";
+  return (
+    <path
+      className={`${kind === "next" ? "coming next" : kind} tone`}
+      d={d}
+      fill={isComing ? "var(--bg)" : lines > 0 ? "none" : "currentColor"}
+      stroke={lines > 0 ? "currentColor" : undefined}
+      strokeWidth={lines > 0 ? lines : undefined}
+    />
+  );
+}
+
+const parsed = (time: string | null): number | null => (time === null ? null : Date.parse(time));
+
+function laneSentence(row: DeliveryRow, details: RowDetails | undefined): string {
+  const rounds = row.rounds === 1 ? "1 round" : `${row.rounds} rounds`;
+  const last = details?.marks.at(-1);
+  return `${rounds}${last === undefined ? "" : `, the last ${last.outcome} at ${clockTime(last.at)}`}`;
+}

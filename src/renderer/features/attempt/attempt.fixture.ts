@@ -1,6 +1,6 @@
 /** Attempts and deliveries for tests, as the API answers them. */
 
-import type { Attempt, Delivery, Webhook } from "./rounds.ts";
+import type { Attempt, Delivery, Message, Webhook } from "./rounds.ts";
 
 export const webhooks: Webhook[] = [
   { id: "whk_1", url: "https://billing.example.test/hooks/orders", headers: {} },
@@ -45,6 +45,36 @@ export function aDelivery(changes: Partial<Delivery> = {}): Delivery {
     payload: `{"a":1}`,
     transitions: [],
     attempts: [],
+    ...changes,
+  };
+}
+
+export function aMessage(changes: Partial<Message> = {}): Message {
+  return {
+    id: "msg_000000002",
+    messageId: "8c713554",
+    sourceId: "src_000000001",
+    type: "track",
+    userId: "u_1042",
+    anonymousId: null,
+    event: "Order Completed",
+    receivedAt: "2026-11-21T15:50:57.000Z",
+    timestamp: "2026-11-21T15:50:55.000Z",
+    state: "waiting",
+    reason: null,
+    attempts: 0,
+    lastStatus: null,
+    pinned: false,
+    replayOf: null,
+    nextAttemptAt: null,
+    marks: [],
+    detail: null,
+    duplicateOf: null,
+    warnings: [],
+    raw: `{"event":"Order Completed"}`,
+    request: { method: "POST", path: "/v1/track", headers: [], size: 27, messages: 1 },
+    decisions: [],
+    deliveries: [],
     ...changes,
   };
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { builtInProfiles } from "../../../domain/retry.ts";
+import { courseOf } from "../timeline/course.ts";
 import { aDelivery, anAttempt, webhooks } from "./attempt.fixture.ts";
-import { comingRounds, eligibleWebhooks, neighbour, roundsOf, underWay } from "./rounds.ts";
+import { aheadOf, neighbour, roundsOf, type Delivery } from "./rounds.ts";
 
-const profile = { ...(builtInProfiles[0] as (typeof builtInProfiles)[number]), id: null, builtIn: true };
-const settings = { vendor: "Hookyard", seed: 1, jitter: false, laneConnections: 64, unknownKeys: "explain" as const, maxMessages: null, maxAgeMs: null, synchronous: "NORMAL" as const };
+const profile = builtInProfiles[0] as (typeof builtInProfiles)[number];
 const at = (seconds: number): string => new Date(Date.parse("2026-11-21T15:50:57.000Z") + seconds * 1000).toISOString();
+const ahead = (delivery: Delivery) => aheadOf(courseOf({ delivery, webhooks, profile, seed: 1, jitter: false, now: 0 }));
 
 describe("rounds", () => {
   test("stand in their order, their attempts as the destination lists its webhooks", () => {
@@ -20,39 +21,18 @@ describe("rounds", () => {
     expect(neighbour(rounds, "att_unknown", 1)).toBeUndefined();
   });
 
-  test("go to the webhooks whose failure in this window is retried", () => {
+  test("to come begin with the one that has a time, and go to the webhooks that are still tried", () => {
     const attempts = [anAttempt({ retryable: false }), anAttempt({ webhookId: "whk_2" })];
-    expect(eligibleWebhooks(aDelivery({ attempts }), webhooks).map(({ id }) => id)).toEqual(["whk_2"]);
-    expect(eligibleWebhooks(aDelivery({ attempts, firstAttemptAt: at(60) }), webhooks)).toHaveLength(2);
-    expect(eligibleWebhooks(aDelivery({ attempts, firstAttemptAt: null }), webhooks)).toHaveLength(2);
-  });
-
-  test("to come begin with the one that has a time, and end with the window", () => {
-    const delivery = aDelivery({ attempts: [anAttempt()], nextAttemptAt: at(10) });
-    const coming = comingRounds(delivery, profile, settings);
-    expect(coming.slice(0, 3)).toEqual([
-      { round: 2, at: Date.parse(at(10)), isNext: true },
-      { round: 3, at: Date.parse(at(30)), isNext: false },
-      { round: 4, at: Date.parse(at(70)), isNext: false },
+    const coming = ahead(aDelivery({ attempts, nextAttemptAt: at(10) }));
+    expect(coming.slice(0, 2)).toEqual([
+      { kind: "coming", round: 2, at: Date.parse(at(10)), isNext: true, urls: [webhooks[1]?.url] },
+      { kind: "coming", round: 3, at: Date.parse(at(30)), isNext: false, urls: [webhooks[1]?.url] },
     ]);
-    expect(coming.at(-1)?.at).toBeLessThanOrEqual(Date.parse(at(4 * 3600)));
-    expect(comingRounds(delivery, undefined, undefined)).toHaveLength(1);
-    expect(comingRounds({ ...delivery, state: "failed" }, profile, settings)).toEqual([]);
+    expect(ahead(aDelivery({ attempts, state: "failed" }))).toEqual([]);
   });
 
-  test("to come count their delays from the window that is open, not from the first round of all", () => {
-    const attempts = [anAttempt({ round: 1, startedAt: at(-9000) }), anAttempt({ round: 2, startedAt: at(-8000) }), anAttempt({ round: 3 })];
-    expect(comingRounds(aDelivery({ attempts, nextAttemptAt: at(10) }), profile, settings).slice(0, 2)).toEqual([
-      { round: 4, at: Date.parse(at(10)), isNext: true },
-      { round: 5, at: Date.parse(at(30)), isNext: false },
-    ]);
-  });
-
-  test("under way are with the webhooks that have nothing on record yet", () => {
-    const attempts = [anAttempt(), anAttempt({ webhookId: "whk_2" }), anAttempt({ round: 2 })];
-    expect(underWay(aDelivery({ state: "sending", attempts }), webhooks)).toMatchObject({ round: 2, webhooks: [{ id: "whk_2" }] });
-    expect(underWay(aDelivery({ state: "sending", attempts: attempts.slice(0, 2) }), webhooks)).toMatchObject({ round: 2, webhooks: [{ id: "whk_1" }, { id: "whk_2" }] });
-    expect(underWay(aDelivery({ state: "sending", firstAttemptAt: null }), webhooks)).toMatchObject({ round: 1, webhooks });
-    expect(underWay(aDelivery({ attempts }), webhooks)).toBeNull();
+  test("under way come before those to come, with the webhooks that have nothing on record yet", () => {
+    const attempts = [anAttempt()];
+    expect(ahead(aDelivery({ state: "sending", attempts }))[0]).toMatchObject({ kind: "under_way", round: 1, urls: [webhooks[1]?.url] });
   });
 });

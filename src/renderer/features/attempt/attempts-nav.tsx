@@ -1,0 +1,90 @@
+/** All attempts of a delivery by round, then what is under way and to come. */
+
+import { useEffect, useRef } from "react";
+import { OutcomeGlyph } from "../../kit/glyph.tsx";
+import { clockTime, duration } from "../../kit/words.ts";
+import { attemptHref } from "../details/places.ts";
+import { Until } from "../details/until.tsx";
+import { attemptWord, hostOf } from "./attempt-words.ts";
+import type { Ahead, Attempt } from "./rounds.ts";
+import type { DeliveryCourse } from "./use-course.ts";
+
+export function AttemptsNav({ messageId, course: { rounds, ahead }, current }: { messageId: string; course: DeliveryCourse; current: string }) {
+  const row = useRef<HTMLAnchorElement>(null);
+  useEffect(() => row.current?.scrollIntoView({ block: "nearest" }), [current]);
+  return (
+    <nav className="pane attempts" aria-label="Attempts by round">
+      <ol className="pane-body">
+        {rounds.map(({ round, startedAt, attempts }) => (
+          <li key={round}>
+            <div className="rh">
+              <span>round {round}</span>
+              <span className="mono quiet">{clockTime(Date.parse(startedAt))}</span>
+            </div>
+            <ol>
+              {attempts.map((attempt) => (
+                <li key={attempt.id}>
+                  <AttemptRow messageId={messageId} attempt={attempt} row={attempt.id === current ? row : null} />
+                </li>
+              ))}
+            </ol>
+          </li>
+        ))}
+        {ahead.map((coming) => (
+          <AheadRows key={`${coming.kind} ${coming.round}`} ahead={coming} />
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+function AttemptRow({ messageId, attempt, row }: { messageId: string; attempt: Attempt; row: React.Ref<HTMLAnchorElement> | null }) {
+  const { id, outcome, webhookUrl, durationMs, simulated } = attempt;
+  const { name, rest } = hostOf(webhookUrl);
+  const isCurrent = row !== null;
+  return (
+    <a ref={row} href={attemptHref(messageId, id)} className={isCurrent ? "arow cur" : "arow"} aria-current={isCurrent ? "true" : undefined} title={webhookUrl}>
+      <span className={`tone ${outcome}`}>
+        <OutcomeGlyph outcome={outcome} />
+        <span className="sr">{outcome}</span>
+      </span>
+      <span className="clip">
+        {name}
+        <span className="quiet">{rest}</span>
+      </span>
+      <span className="w">{attemptWord(attempt)}</span>
+      <span className={simulated ? "mono d due" : "mono d"} title={simulated ? "clock time, because a test endpoint held it" : undefined}>
+        {duration(durationMs)}
+      </span>
+    </a>
+  );
+}
+
+function AheadRows({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead }) {
+  const isUnderWay = kind === "under_way";
+  const hosts = urls.map((url) => hostOf(url).name).join(", ");
+  return (
+    <li>
+      <div className={isNext ? "rh due" : "rh"}>
+        <span>round {round}</span>
+        <span className="mono">{clockTime(at)}</span>
+      </div>
+      {isUnderWay || isNext ? (
+        <div className="arow pl">
+          <span className={`tone ${isUnderWay ? "under_way" : "coming next"}`}>
+            <OutcomeGlyph outcome={kind} />
+          </span>
+          <span className="clip quiet">{hosts}</span>
+          <span />
+          {isUnderWay ? (
+            <span className="d muted">under way</span>
+          ) : (
+            <span className="d">
+              <Until at={at} withTime={false} />
+            </span>
+          )}
+        </div>
+      ) : null}
+    </li>
+  );
+}

@@ -1,0 +1,172 @@
+/** Takes a receiver's own digest or body, and says why it differs from what was sent, down to the byte. */
+
+import { useDeferredValue, useMemo, useState } from "react";
+import { hexOf } from "../../kit/byte-rows.ts";
+import { Visible } from "../../kit/code-rows.tsx";
+import { Choice, IconButton } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { Sentence } from "../../kit/sentence.tsx";
+import { count } from "../../kit/words.ts";
+import { compareWithReceiver, excerpts, tried, wayOut, type Comparison, type Excerpt } from "./compare.ts";
+
+type Given = { by: "digest" | "body"; digest: string; receiverBody: string };
+
+export function ReceiverComparison({ body, secret, expected }: { body: Uint8Array; secret: string; expected: string }) {
+  const [given, setGiven] = useState<Given>({ by: "digest", digest: "", receiverBody: "" });
+  const { by, digest, receiverBody } = useDeferredValue(given);
+  const comparison = useMemo(
+    () => compareWithReceiver({ body, secret, expected, digest: by === "digest" ? digest : "", receiverBody: by === "body" ? receiverBody : "" }),
+    [body, secret, expected, by, digest, receiverBody],
+  );
+  const isEmpty = given.by === "digest" ? given.digest === "" : given.receiverBody === "";
+  const clear = (): void => setGiven({ ...given, ...(given.by === "digest" ? { digest: "" } : { receiverBody: "" }) });
+
+  return (
+    <section className="section compare">
+      <div className="section-head">
+        <h3>Compare with a receiver</h3>
+        <span className="grow" />
+        <Choice
+          small
+          label="Compare by"
+          value={given.by}
+          options={[
+            { value: "digest", label: "digest" },
+            { value: "body", label: "body" },
+          ]}
+          onChange={(next) => setGiven({ ...given, by: next })}
+        />
+      </div>
+      {given.by === "digest" ? (
+        <span className="field mono wide">
+          <input
+            value={given.digest}
+            placeholder="the digest that your receiver computes"
+            spellCheck={false}
+            autoComplete="off"
+            aria-label="Paste your receiver's digest"
+            onChange={(event) => setGiven({ ...given, digest: event.currentTarget.value })}
+          />
+          {isEmpty ? null : <IconButton small icon="close" label="Clear" onClick={clear} />}
+        </span>
+      ) : (
+        <span className="field mono wide area">
+          <textarea
+            value={given.receiverBody}
+            rows={4}
+            placeholder="the body over which your receiver computes its digest"
+            spellCheck={false}
+            aria-label="Paste your receiver's body"
+            onChange={(event) => setGiven({ ...given, receiverBody: event.currentTarget.value })}
+          />
+          {isEmpty ? null : <IconButton small icon="close" label="Clear" onClick={clear} />}
+        </span>
+      )}
+      <div aria-live="polite" className="found">
+        {comparison === null ? (
+          <p className="quiet">Key order, spaces, escapes, spellings of numbers, secrets and encodings are tried until one gives it.</p>
+        ) : (
+          <Found comparison={comparison} body={body} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Found({ comparison: { explanation, theirs, hits }, body }: { comparison: Comparison; body: Uint8Array }) {
+  const { cause, sentence, firstDifference } = explanation;
+  const isSame = cause === "none";
+  const end = /[.:] /.exec(sentence)?.index ?? sentence.length;
+  const way = wayOut(hits);
+  return (
+    <>
+      <div className={isSame ? "verdict good" : "verdict bad"}>
+        <StateGlyph state={isSame ? "delivered" : "failed"} />
+        <div>
+          <p className="strong">
+            <Sentence text={sentence.slice(0, end + 1)} />
+          </p>
+          <p className="muted">
+            <Sentence text={sentence.slice(end + 1)} />{" "}
+            {theirs === null || theirs.length === body.length ? null : `It has ${count(theirs.length)} bytes in place of ${count(body.length)}. `}
+            {firstDifference === null ? null : (
+              <>
+                First differing byte: <b>{firstDifference.offset}</b>.
+              </>
+            )}
+          </p>
+        </div>
+      </div>
+      {theirs === null ? null : <Bytes ours={body} theirs={theirs} />}
+      {isSame ? null : (
+        <ul className="tried" aria-label="What was tried">
+          {tried.map(({ cause: each, words }) =>
+            hits.has(each) ? (
+              <li key={each} className="hit">
+                <StateGlyph state="checked" />
+                {words}
+              </li>
+            ) : (
+              <li key={each} className="quiet">
+                <i aria-hidden="true" />
+                {words}
+              </li>
+            ),
+          )}
+        </ul>
+      )}
+      {way === null ? null : (
+        <>
+          <p className="muted">If the bytes as they came are out of reach, in {way.language}:</p>
+          <code className="box flexbox two">
+            <span>{way.code}</span>
+            <IconButton small icon="copy" label={`Copy the ${way.language}`} onClick={() => void copyText(way.code, `the ${way.language}`)} />
+          </code>
+        </>
+      )}
+    </>
+  );
+}
+
+function Bytes({ ours, theirs }: { ours: Uint8Array; theirs: Uint8Array }) {
+  const found = excerpts(ours, theirs);
+  if (found === null) return null;
+  return (
+    <div className="diff" role="group" aria-label="First differing byte">
+      <span className="quiet">sent</span>
+      <Part excerpt={found.ours} />
+      <span className="quiet">yours</span>
+      <Part excerpt={found.theirs} />
+      <span />
+      <code className="here">
+        <span style={{ left: `calc(${found.ours.start * 3 + 1} * 1ch)` }}>byte {found.ours.from + found.ours.start}</span>
+      </code>
+      <span />
+    </div>
+  );
+}
+
+const decoder = new TextDecoder();
+
+function Part({ excerpt: { bytes, start, end } }: { excerpt: Excerpt }) {
+  const text = (from: number, to: number) => <Visible text={decoder.decode(bytes.subarray(from, to))} />;
+  return (
+    <>
+      <code>
+        {hexOf(bytes).map((pair, place) => (
+          // oxlint-disable-next-line react/no-array-index-key -- bytes have nothing but their place
+          <span key={place}>
+            {place >= start && place < end ? <mark>{pair}</mark> : pair}
+            {place < bytes.length - 1 ? " " : ""}
+          </span>
+        ))}
+      </code>
+      <code className="txt">
+        {text(0, start)}
+        {end > start ? <mark>{text(start, end)}</mark> : null}
+        {text(end, bytes.length)}
+      </code>
+    </>
+  );
+}

@@ -1,0 +1,146 @@
+/** The request and the response of an attempt, head and body as they were on the wire. */
+
+import { useState, type ReactNode } from "react";
+import { sizeOf } from "../../kit/byte-rows.ts";
+import { CodeLine, Visible } from "../../kit/code-rows.tsx";
+import { CodeLookChoice, CodeView, type CodeLook } from "../../kit/code-view.tsx";
+import { Button } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { OutcomeGlyph } from "../../kit/glyph.tsx";
+import { Menu } from "../../kit/floats.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { harOfAttempts } from "../details/copy-as.ts";
+import { announcedLength } from "./attempt-words.ts";
+import { requestLine, requestSize } from "./request-line.ts";
+import type { Attempt } from "./rounds.ts";
+
+export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopyCurl: () => void }) {
+  const { request, webhookUrl } = attempt;
+  const [look, setLook] = useState<CodeLook>("text");
+  const about = useLive("about.get", {}, []).answer;
+  return (
+    <section className="bytes">
+      <div className="bytes-head">
+        <h3>Request</h3>
+        <code className="muted clip" title={webhookUrl}>
+          {webhookUrl}
+        </code>
+        <span className="grow" />
+        {request.sent ? (
+          <>
+            <span className="quiet">{count(requestSize(request))} bytes</span>
+            <CodeLookChoice value={request.body} look={look} looks={["text", "hex", "tree"]} label="Show the request's body as" onChange={setLook} />
+            <Menu
+              trigger={
+                <Button small look="quiet" icon="copy" shortcut="c" title="Copy the attempt; the key c copies the cURL command">
+                  cURL
+                </Button>
+              }
+              items={[
+                { label: "cURL with all its headers", icon: "copy", hint: "c", onSelect: onCopyCurl },
+                { label: "HAR", icon: "copy", onSelect: () => void copyText(harOfAttempts([attempt], about?.version ?? ""), "the HAR") },
+              ]}
+            />
+          </>
+        ) : null}
+      </div>
+      {request.sent ? (
+        <CodeView value={request.body} as={look} label="Request, exact bytes" before={<Head start={<RequestLine request={request} />} headers={request.headers} />} />
+      ) : (
+        <p className="nothing muted">Not one byte of the request was sent.</p>
+      )}
+    </section>
+  );
+}
+
+export function ResponseBytes({ attempt }: { attempt: Attempt }) {
+  const { response, outcome } = attempt;
+  const [look, setLook] = useState<CodeLook>("text");
+  if (response === null) {
+    return (
+      <section className="bytes">
+        <div className="bytes-head">
+          <h3>Response</h3>
+        </div>
+        <p className="nothing muted">No answer came.</p>
+      </section>
+    );
+  }
+  const kept = sizeOf(response.body);
+  const announced = announcedLength(attempt);
+  const isCut = outcome === "timeout" || outcome === "connection_error";
+  const whole = isCut && announced !== null ? announced : response.bodyLength;
+  return (
+    <section className="bytes">
+      <div className="bytes-head">
+        <h3>Response</h3>
+        {isCut ? (
+          <span className={`state tone ${outcome}`}>
+            <OutcomeGlyph outcome={outcome} />
+            {outcome === "timeout" ? "cut by the deadline" : "cut short"}
+          </span>
+        ) : null}
+        <span className="grow" />
+        <span className="quiet">{kept === whole ? `${count(kept)} body bytes` : `${count(kept)} of ${count(whole)} body bytes`}</span>
+        <CodeLookChoice value={response.body} look={look} looks={["text", "hex", "tree"]} label="Show the response's body as" onChange={setLook} />
+      </div>
+      <CodeView
+        value={response.body}
+        as={look}
+        label="Response, exact bytes"
+        before={<Head start={<span className="strong">{response.status}</span>} headers={response.headers} />}
+        after={<Missing kept={kept} came={response.bodyLength} announced={isCut ? announced : null} outcome={outcome} />}
+      />
+    </section>
+  );
+}
+
+function Missing({ kept, came, announced, outcome }: { kept: number; came: number; announced: number | null; outcome: Attempt["outcome"] }): ReactNode {
+  const notes: string[] = [];
+  if (came > kept) notes.push(`… ${count(came - kept)} more bytes came; the first 64 KB are kept`);
+  if (announced !== null && announced > came) {
+    notes.push(`… ${count(announced - came)} more bytes were announced and did not come${outcome === "timeout" ? " before the deadline" : ""}`);
+  }
+  if (kept === 0 && notes.length === 0) notes.push("no body");
+  return notes.map((note) => (
+    <CodeLine key={note} look="note">
+      {note}
+    </CodeLine>
+  ));
+}
+
+function RequestLine({ request }: { request: Attempt["request"] }) {
+  const [method = "", ...rest] = requestLine(request).split(" ");
+  return (
+    <>
+      <span className="strong">{method}</span>
+      <Visible text={` ${rest.join(" ")}`} />
+      <Eol />
+    </>
+  );
+}
+
+function Head({ start, headers }: { start: ReactNode; headers: Attempt["request"]["headers"] }) {
+  return (
+    <>
+      <CodeLine>{start}</CodeLine>
+      {headers.map(([name, value], place) => (
+        // oxlint-disable-next-line react/no-array-index-key -- a header may be there twice
+        <CodeLine key={place} look={name.toLowerCase() === "x-signature" ? "sig" : undefined}>
+          <Visible kind="hn" text={name} />
+          <span className="p">: </span>
+          <Visible text={value} />
+          <Eol />
+        </CodeLine>
+      ))}
+      <CodeLine>
+        <Eol />
+      </CodeLine>
+    </>
+  );
+}
+
+function Eol() {
+  return <span className="eol">\r\n</span>;
+}

@@ -1,0 +1,163 @@
+/** How the signature of an attempt came about, step by step, and why a receiver's own differs. */
+
+import { useMemo, useState, type ReactNode } from "react";
+import { signatureKey, sign } from "../../../domain/signature.ts";
+import { snippetLanguages, verificationSnippet, type SnippetLanguage } from "../../../domain/verification-snippets.ts";
+import { bytesOf } from "../../kit/byte-rows.ts";
+import { Visible } from "../../kit/code-rows.tsx";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { ReceiverComparison } from "./receiver-comparison.tsx";
+import type { Attempt } from "./rounds.ts";
+import "./signature.css";
+
+type PanelProps = { attempt: Attempt; destinationId: string; /** The destination's. */ name: string };
+
+export function SignaturePanel({ attempt, destinationId, name }: PanelProps) {
+  const { sent, headers } = attempt.request;
+  const signature = headers.find(([header]) => header.toLowerCase() === "x-signature")?.[1];
+  if (!sent) return <Unsigned>Nothing was sent, so nothing was signed.</Unsigned>;
+  if (signature === undefined) return <Unsigned>The request was not signed, because {name || "its destination"} had no shared secret. Give it one, and later rounds carry a signature.</Unsigned>;
+  return <Signed attempt={attempt} destinationId={destinationId} name={name} signature={signature} />;
+}
+
+function Unsigned({ children }: { children: ReactNode }) {
+  return (
+    <section className="section signature-steps">
+      <div className="section-head">
+        <h3>Signature</h3>
+      </div>
+      <p className="muted">{children}</p>
+    </section>
+  );
+}
+
+function Signed({ attempt, destinationId, name, signature }: PanelProps & { signature: string }) {
+  const { answer, error } = useLive("destinations.secret", { id: destinationId }, ["destinations"]);
+  const secret = answer?.sharedSecret ?? null;
+  const text = attempt.request.body;
+  const key = typeof text === "string" ? text : text.base64;
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the body
+  const body = useMemo(() => bytesOf(text), [key]);
+  const isRight = useMemo(() => (secret === null ? null : sign(signatureKey(secret), body) === signature), [secret, body, signature]);
+
+  return (
+    <>
+      <section className="section signature-steps">
+        <div className="section-head">
+          <h3>Signature</h3>
+          <span className="grow" />
+          {isRight === null ? null : isRight ? (
+            <span className="state tone delivered strong">
+              <StateGlyph state="delivered" />
+              right for these bytes
+            </span>
+          ) : (
+            <span className="state tone failed strong">
+              <StateGlyph state="failed" />
+              made with another secret
+            </span>
+          )}
+        </div>
+        <ProblemText error={error} />
+        {answer !== undefined && secret === null ? <p className="muted">{name || "The destination"} has no shared secret any more, so the signature cannot be made again.</p> : null}
+        {isRight === false ? <p className="muted">The shared secret of {name || "the destination"} has changed since this attempt was signed.</p> : null}
+        <ol className="steps">
+          <Step no={1} title="The body's bytes" note={`${count(body.length)} bytes, as sent`}>
+            <code className="box clip">{typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}</code>
+          </Step>
+          <Step no={2} title="The key" note={secret === null ? "a shared secret" : `the shared secret of ${name}, ${count(bytesOf(secret).length)} bytes, UTF-8`}>
+            <Secret secret={secret} />
+          </Step>
+          <Step no={3} title="HMAC-SHA1" note={`${signature.length / 2} bytes`}>
+            <code className="box digest">{(signature.match(/../g) ?? []).join(" ")}</code>
+          </Step>
+          <Step
+            no={4}
+            title="Lower-case hex"
+            note={
+              <>
+                equals <code>X-Signature</code>
+              </>
+            }
+          >
+            <code className="box flexbox">
+              <span className="clip">{signature}</span>
+              <IconButton small icon="copy" label="Copy the digest" onClick={() => void copyText(signature, "the digest")} />
+            </code>
+          </Step>
+        </ol>
+        <Snippets />
+      </section>
+      {secret === null ? null : <ReceiverComparison key={attempt.id} body={body} secret={secret} expected={signature} />}
+    </>
+  );
+}
+
+function Step({ no, title, note, children }: { no: number; title: string; note: ReactNode; children: ReactNode }) {
+  return (
+    <li>
+      <b className="no" aria-hidden="true">
+        {no}
+      </b>
+      <div>
+        <span className="strong">{title}</span> <span className="quiet">{note}</span>
+        {children}
+      </div>
+    </li>
+  );
+}
+
+/** No more dots than fit; the note says how long it is. */
+const mostDots = 24;
+
+function Secret({ secret }: { secret: string | null }) {
+  const [isShown, setShown] = useState(false);
+  if (secret === null) return <code className="box">–</code>;
+  return (
+    <code className="box flexbox">
+      {isShown ? (
+        <span className="secret">
+          <Visible text={secret} />
+        </span>
+      ) : (
+        <span className="clip" aria-label="hidden">
+          {"•".repeat(Math.min(secret.length, mostDots))}
+        </span>
+      )}
+      <Button small look="quiet" icon="show" onClick={() => setShown(!isShown)}>
+        {isShown ? "Hide" : "Show"}
+      </Button>
+    </code>
+  );
+}
+
+const languages: Record<SnippetLanguage, string> = { node: "Node", python: "Python", go: "Go", ruby: "Ruby" };
+
+function Snippets() {
+  const [language, setLanguage] = useState<SnippetLanguage | null>(null);
+  return (
+    <>
+      <div className="verify">
+        <span className="muted">Verify it in</span>
+        {snippetLanguages.map((each) => (
+          <button key={each} type="button" className="link" aria-expanded={each === language} onClick={() => setLanguage(each === language ? null : each)}>
+            {languages[each]}
+          </button>
+        ))}
+      </div>
+      {language === null ? null : (
+        <div className="snippet">
+          <pre className="box" tabIndex={0} aria-label={`A receiver in ${languages[language]}`}>
+            {verificationSnippet(language)}
+          </pre>
+          <IconButton small icon="copy" label={`Copy the receiver in ${languages[language]}`} onClick={() => void copyText(verificationSnippet(language), `the receiver in ${languages[language]}`)} />
+        </div>
+      )}
+    </>
+  );
+}

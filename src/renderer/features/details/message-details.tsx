@@ -1,0 +1,176 @@
+/**
+ * One message beside the list: the path it took, its deliveries over time, what was sent and what came. Shown by Live and
+ * by whoever shows a message; it reads the message itself, and changes only its deliveries, its pin and its replays.
+ */
+
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { IconButton, Button } from "../../kit/controls.tsx";
+import { useToast } from "../../kit/copy.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { jsonLines } from "../../kit/json-tokens.ts";
+import { useKeys } from "../../stores/keys.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { RetryTimeline } from "../timeline/retry-timeline.tsx";
+import { CopyMenu, useCopyCurl } from "./copy-menu.tsx";
+import { useDeliveryActions, type DeliveryActions } from "./delivery-actions.tsx";
+import { DeliveryLines } from "./delivery-lines.tsx";
+import { MessageTabs } from "./message-tabs.tsx";
+import { MessageTitle } from "./message-title.tsx";
+import { payloadChanges, type Json } from "./payload-changes.ts";
+import { attemptHref, goTo, messageHref } from "./places.ts";
+import { canRetry } from "./state-words.ts";
+import { filledWords, libraryWords } from "./trace-steps.ts";
+import { Trace } from "./trace.tsx";
+import { WhyNot } from "./why-not.tsx";
+import "./details.css";
+
+type Message = AnswerOf<"messages.get">;
+type Delivery = Message["deliveries"][number];
+
+export function MessageDetails({ id, onClose }: { id: string; onClose: () => void }) {
+  const { answer: message, error } = useLive("messages.get", { id }, ["messages", "deliveries"]);
+  const destinations = useLive("destinations.list", {}, ["destinations"]).answer;
+  const names = useMemo(() => new Map(destinations?.items.map((destination) => [destination.id, destination.name])), [destinations]);
+  const chosenId = usePlace((place) => place.query["delivery"]);
+  const actions = useDeliveryActions();
+  const copyCurl = useCopyCurl(message);
+  const pane = useRef<HTMLElement>(null);
+
+  const chosen = message?.deliveries.find((delivery) => delivery.id === chosenId) ?? (message === undefined ? undefined : mostTelling(message));
+  const openAttempt = (attemptId: string): void => goTo(attemptHref(id, attemptId));
+  const openLast = (): void => {
+    const last = chosen?.attempts.at(-1);
+    if (last !== undefined) openAttempt(last.id);
+  };
+
+  useKeys({
+    Escape: onClose,
+    c: copyCurl,
+    r: () => {
+      if (chosen !== undefined && canRetry(chosen)) actions.retry(chosen);
+    },
+    "[": openLast,
+    "]": () => {
+      const first = chosen?.attempts[0];
+      if (first !== undefined) openAttempt(first.id);
+    },
+  });
+  // Opening moves the focus in; walking on to another message leaves it where it is.
+  useEffect(() => pane.current?.focus({ preventScroll: true }), []);
+
+  return (
+    <section
+      ref={pane}
+      className="pane details"
+      aria-label="Message details"
+      tabIndex={-1}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+        event.preventDefault();
+        openLast();
+      }}
+    >
+      {message === undefined ? (
+        <div className="pane-head">
+          <div className="line">
+            <ProblemText error={error} />
+            <span className="grow" />
+            <IconButton icon="close" label="Close the details" shortcut="Esc" onClick={onClose} />
+          </div>
+        </div>
+      ) : (
+        <Details message={message} chosen={chosen} names={names} actions={actions} onClose={onClose} onOpenAttempt={openAttempt} />
+      )}
+    </section>
+  );
+}
+
+/** The delivery that gives the message its state. */
+function mostTelling({ deliveries, state }: Message): Delivery | undefined {
+  return deliveries.find((delivery) => delivery.state === state) ?? deliveries[0];
+}
+
+type DetailsProps = {
+  message: Message;
+  chosen: Delivery | undefined;
+  names: ReadonlyMap<string, string>;
+  actions: DeliveryActions;
+  onClose: () => void;
+  onOpenAttempt: (attemptId: string) => void;
+};
+
+function Details({ message, chosen, names, actions, onClose, onOpenAttempt }: DetailsProps) {
+  const raw = useJson(message.raw);
+  const payload = useJson(chosen?.payload ?? "");
+  const changes = useMemo(() => (raw === null || payload === null ? null : payloadChanges(raw, payload)), [raw, payload]);
+  const library = useMemo(() => (payload === null ? null : libraryWords(payload.text)), [payload]);
+  const filled = useMemo(() => (payload === null || changes === null ? null : filledWords(payload, changes)), [payload, changes]);
+
+  return (
+    <>
+      <Head message={message} chosen={chosen} names={names} actions={actions} onClose={onClose} />
+      <div className="pane-body">
+        <Trace message={message} names={names} library={library} filled={filled} />
+        {chosen === undefined ? <WhyNot message={message} /> : <RetryTimeline message={message} delivery={chosen} onOpenAttempt={onOpenAttempt} />}
+        <MessageTabs message={message} delivery={chosen} changes={changes} />
+      </div>
+    </>
+  );
+}
+
+function useJson(value: Message["raw"]): Json | null {
+  const text = typeof value === "string" ? value : null;
+  return useMemo(() => {
+    const lines = text === null ? null : jsonLines(text);
+    return text === null || lines === null ? null : { text, lines };
+  }, [text]);
+}
+
+function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "onOpenAttempt">) {
+  const { id, pinned } = message;
+  const [problem, setProblem] = useState<{ id: string; error: Error } | null>(null);
+  const run = async (command: () => Promise<unknown>): Promise<void> => {
+    setProblem(null);
+    try {
+      await command();
+    } catch (raised) {
+      setProblem({ id, error: raised instanceof Error ? raised : new Error(String(raised)) });
+    }
+  };
+  const replay = (): Promise<void> =>
+    run(async () => {
+      const replayed = await call("messages.replay", { id });
+      useToast.getState().show(`Replayed as ${replayed.messageId}`);
+      goTo(messageHref(replayed.id));
+    });
+  return (
+    <header className="pane-head">
+      <div className="line">
+        <MessageTitle message={message} level="h2" />
+        <span className="grow" />
+        <Button small look="quiet" icon="replay" title="Replay the message as a new one" aria-label="Replay" onClick={() => void replay()}>
+          <span className="wide-only">Replay</span>
+        </Button>
+        <CopyMenu message={message} delivery={chosen} />
+        <IconButton
+          icon="pin"
+          label={pinned ? "Pinned: it is kept when old messages are cleared" : "Pin: keep it when old messages are cleared"}
+          aria-pressed={pinned}
+          onClick={() => void run(() => call("messages.pin", { id, pinned: !pinned }))}
+        />
+        <IconButton icon="close" label="Close the details" shortcut="Esc" onClick={onClose} />
+      </div>
+      <ProblemText error={problem?.id === id ? problem.error : null} />
+      <DeliveryLines
+        message={message}
+        names={names}
+        chosen={chosen}
+        actions={actions}
+        onChoose={(delivery) => usePlace.getState().change({ query: { delivery } })}
+      />
+    </header>
+  );
+}

@@ -1,0 +1,19 @@
+/** Where a message and an attempt of it are shown; the filters of the list stay. */
+
+import { hashOf, usePlace } from "../../stores/place.ts";
+
+export type DetailsTab = "payload" | "raw" | "attempts" | "signature";
+
+export function messageHref(id: string, tab?: DetailsTab): string {
+  const { query } = usePlace.getState();
+  return hashOf({ view: "live", path: [id], query: tab === undefined ? query : { ...query, tab } });
+}
+
+export function attemptHref(messageId: string, attemptId: string): string {
+  const { tab: _, ...query } = usePlace.getState().query;
+  return hashOf({ view: "live", path: [messageId, "attempts", attemptId], query });
+}
+
+export function goTo(href: string): void {
+  window.location.hash = href;
+}

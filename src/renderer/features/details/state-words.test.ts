@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { aDelivery, aMessage, anAttempt } from "../attempt/attempt.fixture.ts";
+import { canCancel, canRetry, stateWords, whyNotDelivered } from "./state-words.ts";
+
+const clock = (at: string): string => at.slice(11, 19);
+const at = "2026-11-21T16:34:33.000Z";
+
+describe("where a delivery stands", () => {
+  test("says the round that succeeded", () => {
+    const attempts = [anAttempt(), anAttempt({ round: 2, outcome: "success", startedAt: at })];
+    expect(stateWords(aDelivery({ state: "delivered", attempts }), clock)).toBe("in round 2 at 16:34:33");
+  });
+
+  test("says when and why it ended", () => {
+    const ended = (state: "failed" | "expired" | "cancelled", reason: string) =>
+      stateWords(aDelivery({ state, reason, transitions: [{ at, state, reason, nextAttemptAt: null }] }), clock);
+    expect(ended("failed", "not_retried")).toBe("at 16:34:33: no webhook is left whose failure is retried");
+    expect(ended("expired", "window_closed")).toBe("at 16:34:33: the retry window closed before another round");
+    expect(ended("cancelled", "cancelled")).toBe("at 16:34:33: by the user");
+    expect(ended("failed", "something_new")).toBe("at 16:34:33");
+  });
+
+  test("says what is to come of a queued one", () => {
+    expect(stateWords(aDelivery({ state: "queued", reason: "retry_now" }), clock)).toBe("to be retried now");
+    expect(stateWords(aDelivery({ state: "queued", reason: null }), clock)).toBe("");
+  });
+
+  test("offers what its state allows", () => {
+    const offered = (["queued", "sending", "waiting", "delivered", "failed", "expired", "cancelled"] as const).map((state) => [state, canRetry({ state }), canCancel({ state })]);
+    expect(offered).toEqual([
+      ["queued", false, true],
+      ["sending", false, false],
+      ["waiting", true, true],
+      ["delivered", false, false],
+      ["failed", true, false],
+      ["expired", true, false],
+      ["cancelled", true, false],
+    ]);
+  });
+});
+
+describe("a message without a delivery", () => {
+  test("says why", () => {
+    expect(whyNotDelivered(aMessage({ state: "rejected", reason: "missing_event", detail: "A track needs `event`." }))).toEqual({ reason: "missing_event", sentences: ["A track needs `event`."] });
+    expect(whyNotDelivered(aMessage({ state: "duplicate", reason: "duplicate" }))?.sentences[0]).toMatch(/within 24 hours/);
+    const decision = { destinationId: "dst_1", routed: false, reason: "disabled", detail: "Warehouse is turned off.", warnings: [] };
+    expect(whyNotDelivered(aMessage({ state: "filtered", reason: "disabled", decisions: [decision, { ...decision, destinationId: "dst_2" }] }))).toEqual({ reason: "disabled", sentences: ["Warehouse is turned off."] });
+    expect(whyNotDelivered(aMessage({ state: "filtered" }))?.sentences[0]).toMatch(/^No destination is connected/);
+    expect(whyNotDelivered(aMessage({ deliveries: [aDelivery()] }))).toBeNull();
+  });
+});

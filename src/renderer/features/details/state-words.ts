@@ -1,0 +1,47 @@
+/** Where a delivery stands, in a few words, and what can be done with it. Pure. */
+
+import type { AnswerOf } from "../../../contract/contract.ts";
+
+type Delivery = AnswerOf<"messages.get">["deliveries"][number];
+
+export const canRetry = ({ state }: Pick<Delivery, "state">): boolean =>
+  state === "waiting" || state === "failed" || state === "expired" || state === "cancelled";
+
+export const canCancel = ({ state }: Pick<Delivery, "state">): boolean => state === "waiting" || state === "queued";
+
+const reasons: Readonly<Record<string, string>> = {
+  not_retried: "no webhook is left whose failure is retried",
+  no_webhook_left: "no webhook is left to send to",
+  window_closed: "the retry window closed before another round",
+  window_closed_while_disabled: "the retry window closed while the destination was off",
+  cancelled: "by the user",
+  destination_deleted: "its destination was deleted",
+  retry_now: "to be retried now",
+  restarted: "to be sent again after a restart",
+};
+
+/** What is said behind the state; a waiting delivery says its next round elsewhere. */
+export function stateWords(delivery: Delivery, clock: (at: string) => string): string {
+  const { state, reason, attempts, transitions } = delivery;
+  if (state === "delivered") {
+    const success = attempts.find(({ outcome }) => outcome === "success");
+    return success === undefined ? "" : `in round ${success.round} at ${clock(success.startedAt)}`;
+  }
+  if (state === "sending") return `round ${delivery.rounds}`;
+  const words = reasons[reason ?? ""] ?? "";
+  const at = state === "queued" ? undefined : transitions.findLast((transition) => transition.state === state)?.at;
+  if (at === undefined) return words;
+  return words === "" ? `at ${clock(at)}` : `at ${clock(at)}: ${words}`;
+}
+
+/** Why a message has no payload: a sentence, and the reason for machines. */
+export function whyNotDelivered(message: AnswerOf<"messages.get">): { sentences: string[]; reason: string } | null {
+  const { state, reason, detail, decisions } = message;
+  if (state === "rejected") return { sentences: [detail ?? "The message was rejected."], reason: reason ?? "rejected" };
+  if (state === "duplicate") {
+    return { sentences: ["A message with this messageId came from the same source within 24 hours, so it is not delivered again."], reason: reason ?? "duplicate" };
+  }
+  if (message.deliveries.length > 0) return null;
+  if (decisions.length === 0) return { sentences: ["No destination is connected to the message's source. Connect one, then replay the message."], reason: reason ?? "no_destination" };
+  return { sentences: [...new Set(decisions.map((decision) => decision.detail))], reason: reason ?? decisions[0]?.reason ?? "filtered" };
+}

@@ -1,0 +1,84 @@
+/** The path that a message took, from the request to its deliveries. */
+
+import { useMemo } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { Visible } from "../../kit/code-rows.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { IconButton } from "../../kit/controls.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { visibleText } from "../../kit/visible-text.ts";
+import { clockTime, milliseconds, span } from "../../kit/words.ts";
+import { traceSteps, type TraceStep } from "./trace-steps.ts";
+import { messageHref } from "./places.ts";
+
+type Message = AnswerOf<"messages.get">;
+
+export function Trace({ message, names, library, filled }: { message: Message; names: ReadonlyMap<string, string>; library: string | null; filled: string | null }) {
+  const steps = useMemo(() => traceSteps({ message, names, library, filled }), [message, names, library, filled]);
+  const receivedAt = Date.parse(message.receivedAt);
+  return (
+    <section className="section">
+      <div className="section-head">
+        <h3>Trace</h3>
+        <span className="grow" />
+        <code className="quiet clip" title={visibleText(message.messageId.slice(0, 300))}>
+          <Visible text={message.messageId.slice(0, 300)} />
+        </code>
+        <IconButton small icon="copy" label="Copy the messageId" onClick={() => void copyText(message.messageId, "the messageId")} />
+      </div>
+      <ol className="trace">
+        {steps.map((step) => (
+          <li key={step.id} className={step.isBranch ? "branch" : undefined} title={step.title ?? undefined}>
+            {step.glyph === "warning" ? <WarningGlyph /> : <StateGlyph state={step.glyph} />}
+            <span className="name">{step.name}</span>
+            <StepText step={step} message={message} />
+            <span className="at">
+              {step.name === "received" ? clockTime(receivedAt) + milliseconds(receivedAt) : step.sinceMs === null ? "" : `+${since(step.sinceMs)}`}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+const since = (ms: number): string => (ms < 1000 ? `${ms} ms` : span(ms));
+
+function StepText({ step: { strong, code, text, glyph }, message: { duplicateOf, replayOf } }: { step: TraceStep; message: Message }) {
+  const origin = glyph === "duplicate" ? duplicateOf : glyph === "checked" ? replayOf : null;
+  return (
+    <span className="clip">
+      {strong === null ? null : (
+        <span className="strong">
+          <Visible text={strong} />
+        </span>
+      )}
+      {code === null ? null : strong === null ? (
+        <code>
+          <Visible text={code} />
+        </code>
+      ) : (
+        <span className="reason"> {code}</span>
+      )}
+      {code === null || text === "" ? null : ", "}
+      <Visible text={text} />
+      {origin === null ? null : (
+        <>
+          {" "}
+          <a className="link" href={messageHref(origin)}>
+            open it
+          </a>
+        </>
+      )}
+    </span>
+  );
+}
+
+function WarningGlyph() {
+  return (
+    <svg className="glyph waiting" viewBox="0 0 12 12" aria-hidden="true">
+      <path d="M6 1.2l5.2 9.6H.8z" fill="none" stroke="currentColor" strokeWidth="1.4" strokeLinejoin="round" />
+      <path d="M6 4.6v2.6M6 8.9v.1" stroke="currentColor" strokeWidth="1.4" strokeLinecap="round" />
+    </svg>
+  );
+}

@@ -12,12 +12,12 @@ import { rendererConfig } from "./renderer-config.ts";
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 export const cliFile = join(root, "out", "headless", "cli.js");
 
-const inputs = ["src", "package.json", "package-lock.json"];
+const inputs = ["src", "electron.vite.config.ts", "package.json", "package-lock.json"];
 const stampFile = join(root, "out", "built-from");
 
 export async function buildIfStale(): Promise<void> {
-  const fingerprint = fingerprintOf(inputs);
-  if (fingerprint === readStamp()) return;
+  const fingerprint = fingerprintOfSources();
+  if (fingerprint === readStamp(stampFile)) return;
   process.stderr.write("Building Hookyard…\n");
   await Promise.all([
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
@@ -41,7 +41,15 @@ async function buildInto({ output, entry, bundle }: Target): Promise<void> {
 
 async function bundleRenderer(outDir: string): Promise<void> {
   const { build } = await import("vite");
-  await build({ ...rendererConfig, configFile: false, logLevel: "silent", build: { ...rendererConfig.build, outDir, emptyOutDir: true } });
+  // A test runner's environment would otherwise put React's development build into the page.
+  const environment = process.env["NODE_ENV"];
+  process.env["NODE_ENV"] = "production";
+  try {
+    await build({ ...rendererConfig, configFile: false, logLevel: "silent", build: { ...rendererConfig.build, outDir, emptyOutDir: true } });
+  } finally {
+    if (environment === undefined) delete process.env["NODE_ENV"];
+    else process.env["NODE_ENV"] = environment;
+  }
 }
 
 async function bundleHeadless(outDir: string): Promise<void> {
@@ -66,7 +74,7 @@ async function bundleHeadless(outDir: string): Promise<void> {
   });
 }
 
-function moveIn(built: string, output: string, entry: string): void {
+export function moveIn(built: string, output: string, entry: string): void {
   mkdirSync(output, { recursive: true });
   const files = readdirSync(built).toSorted((a, b) => Number(a === entry) - Number(b === entry));
   for (const file of files) {
@@ -77,13 +85,13 @@ function moveIn(built: string, output: string, entry: string): void {
 }
 
 /** Names, sizes and times of all sources. Tests are left out, because nothing of them is built. */
-function fingerprintOf(paths: readonly string[]): string {
+export function fingerprintOfSources(): string {
   const hash = createHash("sha256");
   const add = (path: string) => {
     const { mtimeMs, size } = statSync(join(root, path));
     hash.update(`${path} ${size} ${mtimeMs}\n`);
   };
-  for (const path of paths) {
+  for (const path of inputs) {
     if (!statSync(join(root, path)).isDirectory()) {
       add(path);
       continue;
@@ -95,9 +103,9 @@ function fingerprintOf(paths: readonly string[]): string {
   return hash.digest("hex");
 }
 
-function readStamp(): string | null {
+export function readStamp(file: string): string | null {
   try {
-    return readFileSync(stampFile, "utf8");
+    return readFileSync(file, "utf8");
   } catch {
     return null;
   }

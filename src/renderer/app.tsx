@@ -7,14 +7,25 @@ import { Palette } from "./features/commands/palette.tsx";
 import { Shortcuts } from "./features/commands/shortcuts.tsx";
 import { Composer } from "./features/composer/composer.tsx";
 import { Frame, navigation } from "./features/frame/frame.tsx";
+import { DestinationsView } from "./features/destinations/destinations-view.tsx";
+import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
 import { LaterView } from "./features/later/later-view.tsx";
+import { LiveView } from "./features/live/live-view.tsx";
+import { RetriesView } from "./features/retries/retries-view.tsx";
+import { SourcesView } from "./features/sources/sources-view.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
 import { useCommands, useOffer } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 
-const viewsOf: Partial<Record<View, () => ReactNode>> = {};
+const viewsOf: Partial<Record<View, () => ReactNode>> = {
+  live: LiveView,
+  retries: RetriesView,
+  sources: SourcesView,
+  destinations: DestinationsView,
+  endpoints: EndpointsView,
+};
 
 const commands = ownCommands(navigation);
 

@@ -3,7 +3,13 @@ import { describe, expect, test } from "vitest";
 import { labelsAround, nowX, xAround, type AroundNow } from "./around-now.ts";
 
 const hour = 3_600_000;
-const axis = (changes: Partial<AroundNow> = {}): AroundNow => ({ scale: "log", width: 600, pastMs: 4 * hour, futureMs: 4 * hour, ...changes });
+const axis = (changes: Partial<AroundNow> = {}): AroundNow => ({
+  scale: "log",
+  width: 600,
+  pastMs: 4 * hour,
+  futureMs: 4 * hour,
+  ...changes,
+});
 
 describe("the axis around now", () => {
   test("has now in its middle, or at its end when nothing is to come", () => {

@@ -39,7 +39,12 @@ export function useDeliveryRows({ state, destinationId }: RowFilter): DeliveryRo
         let total = 0;
         let cursor: string | undefined;
         do {
-          const page = await call("deliveries.list", { state, limit: pageSize, ...(destinationId === null ? {} : { destinationId }), ...(cursor === undefined ? {} : { cursor }) });
+          const page = await call("deliveries.list", {
+            state,
+            limit: pageSize,
+            ...(destinationId === null ? {} : { destinationId }),
+            ...(cursor === undefined ? {} : { cursor }),
+          });
           rows.push(...page.items);
           total = page.total;
           cursor = page.nextCursor ?? undefined;

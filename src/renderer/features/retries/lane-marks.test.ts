@@ -11,8 +11,18 @@ const axis: AroundNow = { scale: "linear", width: 800, pastMs: hour, futureMs: h
 
 describe("the lane of a delivery", () => {
   test("has a mark per round: the success, else the longest attempt", () => {
-    const attempt = (round: number, outcome: "timeout" | "http_error" | "success", durationMs: number) => ({ round, outcome, durationMs, startedAt: time(startsAt + round * 1000) });
-    const marks = roundMarks([attempt(1, "http_error", 3), attempt(1, "timeout", 5000), attempt(2, "http_error", 900), attempt(2, "success", 2)]);
+    const attempt = (round: number, outcome: "timeout" | "http_error" | "success", durationMs: number) => ({
+      round,
+      outcome,
+      durationMs,
+      startedAt: time(startsAt + round * 1000),
+    });
+    const marks = roundMarks([
+      attempt(1, "http_error", 3),
+      attempt(1, "timeout", 5000),
+      attempt(2, "http_error", 900),
+      attempt(2, "success", 2),
+    ]);
     expect(marks.map(({ round, outcome }) => [round, outcome])).toEqual([
       [1, "timeout"],
       [2, "success"],
@@ -28,7 +38,11 @@ describe("the lane of a delivery", () => {
   });
 
   test("draws the newest of marks that lie on each other, a path for each kind, and only what the axis reaches", () => {
-    const marks = [-2 * hour, -2000, -1000].map((at, place) => ({ round: place + 1, at: startsAt + at, outcome: (["timeout", "timeout", "http_error"] as const)[place] ?? "timeout" }));
+    const marks = [-2 * hour, -2000, -1000].map((at, place) => ({
+      round: place + 1,
+      at: startsAt + at,
+      outcome: (["timeout", "timeout", "http_error"] as const)[place] ?? "timeout",
+    }));
     const coming = [10, 60, 120].map((minutes) => startsAt + minutes * 60_000);
     const drawing = drawLane({ axis, now: startsAt, marks, coming, startsAt: startsAt - hour, endsAt: startsAt + 3 * hour });
     expect(drawing.paths.map(({ kind }) => kind)).toEqual(["http_error", "next", "coming"]);

@@ -56,7 +56,10 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
     [rows, state, scale, width, thisHour, surroundings],
   );
 
-  const place = Math.max(0, rows.findIndex(({ id }) => id === activeId));
+  const place = Math.max(
+    0,
+    rows.findIndex(({ id }) => id === activeId),
+  );
   const active = rows[place];
   const move = (to: number): void => {
     const next = Math.min(rows.length - 1, Math.max(0, to));
@@ -64,7 +67,16 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
     virtual.scrollToIndex(next);
   };
   const page = Math.max(1, Math.floor((body.current?.clientHeight ?? 0) / rowPx) - 2);
-  const steps: Record<string, number> = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length };
+  const steps: Record<string, number> = {
+    j: 1,
+    k: -1,
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: page,
+    PageUp: -page,
+    Home: -rows.length,
+    End: rows.length,
+  };
   const step = (key: string): void => move(activeId === null ? 0 : place + (steps[key] ?? 0));
   useKeys({
     j: () => step("j"),
@@ -154,7 +166,10 @@ function whereTo(destinations: Props["destinations"], profiles: Props["profiles"
   const documented = builtInProfiles.find(({ name }) => name === "documented");
   if (documented === undefined) throw new Error("the documented retry profile is missing");
   const known = new Map(
-    destinations.map(({ id, name, retryProfile }) => [id, { name, profile: profiles.find((each) => each.name === retryProfile) ?? documented }]),
+    destinations.map(({ id, name, retryProfile }) => [
+      id,
+      { name, profile: profiles.find((each) => each.name === retryProfile) ?? documented },
+    ]),
   );
   return {
     longest: [...known.values()].reduce((most, { profile }) => Math.max(most, profile.windowMs), hour),

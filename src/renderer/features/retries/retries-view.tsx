@@ -55,7 +55,10 @@ export function RetriesView() {
         <SelectField
           aria-label="Destination"
           value={destinationId ?? ""}
-          options={[{ value: "", label: "all destinations" }, ...(destinations ?? []).map(({ id, name }) => ({ value: id, label: name.slice(0, 60) }))]}
+          options={[
+            { value: "", label: "all destinations" },
+            ...(destinations ?? []).map(({ id, name }) => ({ value: id, label: name.slice(0, 60) })),
+          ]}
           onChange={(value) => change({ query: { destination: value === "" ? null : value } })}
         />
         <span className="grow" />
@@ -97,7 +100,10 @@ export function RetriesView() {
 }
 
 function StateOption({ state, destinationId }: { state: RetriesState; destinationId: string | null }) {
-  const { answer } = useLive("deliveries.list", { state, limit: 1, ...(destinationId === null ? {} : { destinationId }) }, ["deliveries", "messages"]);
+  const { answer } = useLive("deliveries.list", { state, limit: 1, ...(destinationId === null ? {} : { destinationId }) }, [
+    "deliveries",
+    "messages",
+  ]);
   return (
     <span className={`state ${state}`}>
       <StateGlyph state={state} />
@@ -112,9 +118,18 @@ const sentences: Record<RetriesState, { title: string; text: string }> = {
     title: "No delivery is waiting",
     text: "One waits here when a webhook answers 5xx, times out or cannot be reached. To see it happen, let a webhook of a destination point at a test endpoint that answers 503.",
   },
-  failed: { title: "No delivery has failed", text: "One fails when every webhook has answered with what is not retried, such as 410 or a bad certificate. It can be retried from here." },
-  expired: { title: "No delivery has expired", text: "One expires when its retry window closes before a webhook answers 2xx. To see it happen, advance the clock by 4 h while deliveries are waiting." },
-  cancelled: { title: "No delivery has been cancelled", text: "One is cancelled from the details of its message, or with its destination. It can be retried from here." },
+  failed: {
+    title: "No delivery has failed",
+    text: "One fails when every webhook has answered with what is not retried, such as 410 or a bad certificate. It can be retried from here.",
+  },
+  expired: {
+    title: "No delivery has expired",
+    text: "One expires when its retry window closes before a webhook answers 2xx. To see it happen, advance the clock by 4 h while deliveries are waiting.",
+  },
+  cancelled: {
+    title: "No delivery has been cancelled",
+    text: "One is cancelled from the details of its message, or with its destination. It can be retried from here.",
+  },
 };
 
 function NothingHere({ state, destination }: { state: RetriesState & DeliveryState; destination: string | null }) {

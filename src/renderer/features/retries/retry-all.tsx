@@ -111,7 +111,14 @@ function Progress({ job: { done, total, retried, state } }: { job: Job }) {
   const moved = done - retried;
   return (
     <>
-      <div className="progress" role="progressbar" aria-label="Deliveries taken up" aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
+      <div
+        className="progress"
+        role="progressbar"
+        aria-label="Deliveries taken up"
+        aria-valuemin={0}
+        aria-valuemax={total}
+        aria-valuenow={done}
+      >
         <i style={{ "--p": `${part}%` } as React.CSSProperties} />
       </div>
       <p className="retries-progress" role="status">

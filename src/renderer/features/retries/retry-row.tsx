@@ -23,14 +23,36 @@ type Props = RowSurroundings & {
   onOpen: (row: DeliveryRow) => void;
 };
 
-export const RetryRow = memo(function RetryRow({ id, top, place, row, details, destination, profile, isActive, onOpen, axis, now, seed, jitter }: Props) {
+export const RetryRow = memo(function RetryRow({
+  id,
+  top,
+  place,
+  row,
+  details,
+  destination,
+  profile,
+  isActive,
+  onOpen,
+  axis,
+  now,
+  seed,
+  jitter,
+}: Props) {
   const marks = details?.marks;
   const coming = useMemo(() => comingOf({ delivery: row, marks: marks ?? [], profile, seed, jitter }), [row, marks, profile, seed, jitter]);
   const endsAt = row.state === "waiting" ? parsed(row.windowEndsAt) : null;
   const drawing = drawLane({ axis, now, marks: marks ?? [], coming, startsAt: marks?.[0]?.at ?? parsed(row.firstAttemptAt), endsAt });
   const due = parsed(row.nextAttemptAt);
   return (
-    <div id={id} role="row" aria-rowindex={place + 2} aria-selected={isActive} className="retries-row" style={{ top }} onClick={() => onOpen(row)}>
+    <div
+      id={id}
+      role="row"
+      aria-rowindex={place + 2}
+      aria-selected={isActive}
+      className="retries-row"
+      style={{ top }}
+      onClick={() => onOpen(row)}
+    >
       <span role="gridcell" className={`state ${row.state}`}>
         <StateGlyph state={row.state} />
         {due === null ? (

@@ -33,7 +33,12 @@ export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }:
         />
       ))}
       {dotsAt === null ? null : (
-        <path className="quiet" d={`M${dotsAt * column + size / 2} ${size / 2}m-2.7 0h1m1.4 0h1m1.4 0h1`} stroke="currentColor" strokeWidth="1.3" />
+        <path
+          className="quiet"
+          d={`M${dotsAt * column + size / 2} ${size / 2}m-2.7 0h1m1.4 0h1m1.4 0h1`}
+          stroke="currentColor"
+          strokeWidth="1.3"
+        />
       )}
     </svg>
   );

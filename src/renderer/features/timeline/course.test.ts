@@ -74,7 +74,10 @@ describe("coming rounds", () => {
 
 describe("lanes", () => {
   test("are the destination's webhooks, then those that only attempts know, which end in a buffer", () => {
-    const { lanes } = course({ state: "waiting", attempts: [attemptOf({ webhook: 1 }), attemptOf({ webhook: 2 })] }, { webhooks: [{ id: "whk_000000009", url: "https://new.example.test/" }, ...webhooks.slice(0, 1)] });
+    const { lanes } = course(
+      { state: "waiting", attempts: [attemptOf({ webhook: 1 }), attemptOf({ webhook: 2 })] },
+      { webhooks: [{ id: "whk_000000009", url: "https://new.example.test/" }, ...webhooks.slice(0, 1)] },
+    );
     expect(lanes.map(({ webhookId }) => webhookId)).toEqual(["whk_000000009", "whk_000000001", "whk_000000002"]);
     expect(lanes[2]?.stop?.reason).toBe("removed from the destination");
     expect(coming(lanes[2]?.marks)).toEqual([]);
@@ -135,7 +138,13 @@ describe("windows", () => {
   });
 
   test("are not begun by retrying what was waiting", () => {
-    const delivery = deliveryOf({ attempts, transitions: [[startsAt, "waiting", "retry", startsAt + hour], [startsAt + second, "queued", "retry_now"]] });
+    const delivery = deliveryOf({
+      attempts,
+      transitions: [
+        [startsAt, "waiting", "retry", startsAt + hour],
+        [startsAt + second, "queued", "retry_now"],
+      ],
+    });
     expect(windowsOf(delivery)).toHaveLength(1);
   });
 });

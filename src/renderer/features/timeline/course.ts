@@ -96,7 +96,13 @@ export function courseOf(options: CourseOptions): Course {
       endsAt: endAt,
       summary: {
         attempts: count === 0 ? (isUnderWay ? "" : "no attempt") : count === 1 ? "1 attempt" : `${count} attempts`,
-        last: isUnderWay ? "sending" : stop !== null && stop.reason !== null ? "not retried" : last === undefined ? "" : `last ${resultOf(last)}`,
+        last: isUnderWay
+          ? "sending"
+          : stop !== null && stop.reason !== null
+            ? "not retried"
+            : last === undefined
+              ? ""
+              : `last ${resultOf(last)}`,
       },
     };
   };
@@ -141,7 +147,13 @@ function endOf(delivery: DeliveryDetailsAnswer, window: RetryWindow, attempts: r
   return Date.parse(delivery.transitions.at(-1)?.at ?? delivery.createdAt);
 }
 
-function stopOf(lane: { last: AttemptAnswer | undefined; isOver: boolean; isCurrent: boolean; state: DeliveryState; endAt: number | null }): Stop | null {
+function stopOf(lane: {
+  last: AttemptAnswer | undefined;
+  isOver: boolean;
+  isCurrent: boolean;
+  state: DeliveryState;
+  endAt: number | null;
+}): Stop | null {
   const { last, isOver, isCurrent, state, endAt } = lane;
   if (last !== undefined && !last.retryable && last.outcome !== "success") {
     return { at: Date.parse(last.startedAt), tone: last.outcome, reason: whyNotRetried(last) };

@@ -12,9 +12,25 @@ export const webhooks = [
 
 export const time = (at: number): string => new Date(at).toISOString();
 
-type AttemptChanges = { round?: number; webhook?: number; at?: number; durationMs?: number; outcome?: Outcome; status?: number; retryable?: boolean };
+type AttemptChanges = {
+  round?: number;
+  webhook?: number;
+  at?: number;
+  durationMs?: number;
+  outcome?: Outcome;
+  status?: number;
+  retryable?: boolean;
+};
 
-export function attemptOf({ round = 1, webhook = 1, at = startsAt, durationMs = 100, outcome = "http_error", status = 503, retryable = outcome !== "success" }: AttemptChanges): AttemptAnswer {
+export function attemptOf({
+  round = 1,
+  webhook = 1,
+  at = startsAt,
+  durationMs = 100,
+  outcome = "http_error",
+  status = 503,
+  retryable = outcome !== "success",
+}: AttemptChanges): AttemptAnswer {
   const url = webhooks[webhook - 1]?.url ?? "https://gone.example.test/";
   const hasAnswer = outcome === "http_error" || outcome === "success";
   return {
@@ -56,6 +72,11 @@ export function deliveryOf({ nextAttemptAt, transitions, ...changes }: DeliveryC
     ...changes,
     attempts,
     nextAttemptAt: next === undefined ? null : time(next),
-    transitions: (transitions ?? []).map(([at, to, reason, due]) => ({ at: time(at), state: to, reason, nextAttemptAt: due === undefined ? null : time(due) })),
+    transitions: (transitions ?? []).map(([at, to, reason, due]) => ({
+      at: time(at),
+      state: to,
+      reason,
+      nextAttemptAt: due === undefined ? null : time(due),
+    })),
   };
 }

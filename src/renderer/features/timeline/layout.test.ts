@@ -10,7 +10,10 @@ const width = 490;
 const second = 1000;
 const hour = 3_600_000;
 
-function layout(changes: Parameters<typeof deliveryOf>[0], more: Partial<CourseOptions> & { scale?: "log" | "linear"; width?: number } = {}) {
+function layout(
+  changes: Parameters<typeof deliveryOf>[0],
+  more: Partial<CourseOptions> & { scale?: "log" | "linear"; width?: number } = {},
+) {
   const profile = builtInProfiles[0];
   if (profile === undefined) throw new Error("no profile");
   const course = courseOf({ delivery: deliveryOf(changes), webhooks, profile, seed: 7, jitter: true, now: startsAt, ...more });
@@ -41,22 +44,28 @@ describe("marks", () => {
 
   test("no two marks of a lane lie less than 11 px apart, and none is lost", () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ x: fc.double({ min: 0, max: 500, noNaN: true }), long: fc.nat(100) }), { maxLength: 60 }), (given) => {
-        const items = given.toSorted((a, b) => a.x - b.x);
-        const merged = mergeNear(items, (group) => group.reduce((lead, each) => (each.long > lead.long ? each : lead)));
-        expect(merged.flatMap((group) => group.items)).toEqual(items);
-        for (const [place, { lead }] of merged.entries()) {
-          const before = merged[place - 1];
-          if (before !== undefined) expect(lead.x - before.lead.x).toBeGreaterThanOrEqual(11);
-        }
-      }),
+      fc.property(
+        fc.array(fc.record({ x: fc.double({ min: 0, max: 500, noNaN: true }), long: fc.nat(100) }), { maxLength: 60 }),
+        (given) => {
+          const items = given.toSorted((a, b) => a.x - b.x);
+          const merged = mergeNear(items, (group) => group.reduce((lead, each) => (each.long > lead.long ? each : lead)));
+          expect(merged.flatMap((group) => group.items)).toEqual(items);
+          for (const [place, { lead }] of merged.entries()) {
+            const before = merged[place - 1];
+            if (before !== undefined) expect(lead.x - before.lead.x).toBeGreaterThanOrEqual(11);
+          }
+        },
+      ),
     );
   });
 
   test("a success stands for those it has merged with, however short it was", () => {
     const { lanes } = layout({
       state: "delivered",
-      attempts: [attemptOf({ round: 1, durationMs: 900 }), attemptOf({ round: 2, at: startsAt + 2 * second, outcome: "success", durationMs: 3 })],
+      attempts: [
+        attemptOf({ round: 1, durationMs: 900 }),
+        attemptOf({ round: 2, at: startsAt + 2 * second, outcome: "success", durationMs: 3 }),
+      ],
     });
     expect(lanes[0]?.groups.map(({ lead, marks }) => [lead.round, marks.length])).toEqual([[2, 2]]);
   });
@@ -115,7 +124,10 @@ describe("labels", () => {
 
   test("now is gone from a window that is over", () => {
     const over = layout({ state: "expired", attempts: [attemptOf({})] }).course;
-    expect(topOf({ course: over, scale: "log", width, now: startsAt + 5 * hour })).toMatchObject({ now: null, end: expect.stringMatching(/^window ended /) });
+    expect(topOf({ course: over, scale: "log", width, now: startsAt + 5 * hour })).toMatchObject({
+      now: null,
+      end: expect.stringMatching(/^window ended /),
+    });
   });
 });
 
@@ -125,7 +137,9 @@ describe("arrows", () => {
     rounds: 2,
     nextAttemptAt: startsAt + 40 * second,
     attempts: [1, 2].flatMap((round) =>
-      [1, 2].map((webhook) => attemptOf({ round, webhook, at: startsAt + (round - 1) * 10 * second, retryable: webhook === 1 || round === 1 })),
+      [1, 2].map((webhook) =>
+        attemptOf({ round, webhook, at: startsAt + (round - 1) * 10 * second, retryable: webhook === 1 || round === 1 }),
+      ),
     ),
   });
 

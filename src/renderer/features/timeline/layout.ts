@@ -25,6 +25,8 @@ export type MarkGroup = {
   x: number;
   /** 0 to 1, the ceiling. */
   height: number;
+  /** Of several: on which side of the mark their number has room. */
+  numberAt: "left" | "right";
 };
 
 export type LaneLayout = {
@@ -90,7 +92,13 @@ function laneLayout(lane: CourseLane, course: Course, xOf: (at: number) => numbe
   const { stop } = lane;
   const hasReason = stop !== null && stop.reason !== null;
   const buffer = lastX + (hasReason ? reasonBufferPx : bufferPx);
-  const end = hasReason ? buffer : stop !== null ? Math.max(buffer, xOf(stop.at)) : lane.endsAt === null ? width : Math.max(lastX, xOf(lane.endsAt));
+  const end = hasReason
+    ? buffer
+    : stop !== null
+      ? Math.max(buffer, xOf(stop.at))
+      : lane.endsAt === null
+        ? width
+        : Math.max(lastX, xOf(lane.endsAt));
   const until = Math.min(width, end);
   const noteWidth = width - until - 14;
   return {
@@ -101,6 +109,7 @@ function laneLayout(lane: CourseLane, course: Course, xOf: (at: number) => numbe
       lead: lead.mark,
       marks: items.map(({ mark }) => mark),
       x: lead.x,
+      numberAt: lead.x + nearPx + textPx(String(items.length)) > width ? "left" : "right",
       height: lead.mark.kind === "attempt" ? Math.min(1, lead.mark.attempt.durationMs / course.ceilingMs) : 0,
     })),
     until,

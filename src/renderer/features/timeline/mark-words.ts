@@ -15,7 +15,9 @@ export function markSentence(mark: Mark): string {
     case "under_way":
       return `Round ${mark.round}: under way since ${clockTime(mark.at)}.`;
     case "coming":
-      return mark.next ? `Round ${mark.round}: the next, at ${clockTime(mark.at)}.` : `Round ${mark.round}: coming at ${clockTime(mark.at)}, if none succeeds before.`;
+      return mark.next
+        ? `Round ${mark.round}: the next, at ${clockTime(mark.at)}.`
+        : `Round ${mark.round}: coming at ${clockTime(mark.at)}, if none succeeds before.`;
   }
 }
 

@@ -14,7 +14,11 @@ describe("the small marks", () => {
   });
 
   test("of more than eleven rounds are the first two, dots, and the last eight", () => {
-    const { places, columns, dotsAt } = placeMarks({ marks: lane(0, ...times(2, "timeout" as const), ...times(12, "http_error" as const)), next: true, sending: false });
+    const { places, columns, dotsAt } = placeMarks({
+      marks: lane(0, ...times(2, "timeout" as const), ...times(12, "http_error" as const)),
+      next: true,
+      sending: false,
+    });
     expect(places.map(({ column }) => column)).toEqual([0, 1, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect([columns, dotsAt, places.at(-1)?.kind]).toEqual([11, 2, "next"]);
     expect(placeMarks({ marks: lane(0, ...times(11, "http_error" as const)), next: false, sending: false }).dotsAt).toBeNull();
@@ -44,6 +48,8 @@ describe("the small marks", () => {
 
   test("have a sentence", () => {
     const marks = [...lane(0, "http_error", "http_error", "timeout"), ...lane(1, "tls_error")];
-    expect(marksSentence({ marks, next: true, sending: false })).toBe("webhook 1: http_error ×2, timeout; webhook 2: tls_error; the next round has a time");
+    expect(marksSentence({ marks, next: true, sending: false })).toBe(
+      "webhook 1: http_error ×2, timeout; webhook 2: tls_error; the next round has a time",
+    );
   });
 });

@@ -76,7 +76,10 @@ const disc = (x: number, y: number, size: number, radius: number): string => {
 /** The shapes of the kit, on a square of any size. Those with `lines` are drawn with a stroke that wide, on a size of 10. */
 const shapes: Record<MarkKind, { draw: Draw; lines: number }> = {
   success: { lines: 0, draw: (x, y, size) => disc(x, y, size, 0.45) },
-  http_error: { lines: 0, draw: (x, y, size) => `M${at(x + size * 0.08)} ${at(y + size * 0.08)}h${at(size * 0.84)}v${at(size * 0.84)}h${at(-size * 0.84)}z` },
+  http_error: {
+    lines: 0,
+    draw: (x, y, size) => `M${at(x + size * 0.08)} ${at(y + size * 0.08)}h${at(size * 0.84)}v${at(size * 0.84)}h${at(-size * 0.84)}z`,
+  },
   timeout: {
     lines: 0,
     draw: (x, y, size) =>
@@ -91,7 +94,8 @@ const shapes: Record<MarkKind, { draw: Draw; lines: number }> = {
   },
   tls_error: {
     lines: 0,
-    draw: (x, y, size) => `M${at(x + size / 2)} ${at(y)}l${at(size / 2)} ${at(size / 2)}l${at(-size / 2)} ${at(size / 2)}l${at(-size / 2)} ${at(-size / 2)}z`,
+    draw: (x, y, size) =>
+      `M${at(x + size / 2)} ${at(y)}l${at(size / 2)} ${at(size / 2)}l${at(-size / 2)} ${at(size / 2)}l${at(-size / 2)} ${at(-size / 2)}z`,
   },
   // A whole ring, and the right half of a disc in it: the inner line runs backwards, so that the left half stays open.
   under_way: {
@@ -138,7 +142,10 @@ export function marksSentence({ marks, next, sending }: Shown): string {
   }
   const parts = [...lanes]
     .sort(([a], [b]) => a - b)
-    .map(([lane, runs]) => `webhook ${lane + 1}: ${runs.map(({ outcome, times }) => (times > 1 ? `${outcome} ×${times}` : outcome)).join(", ")}`);
+    .map(
+      ([lane, runs]) =>
+        `webhook ${lane + 1}: ${runs.map(({ outcome, times }) => (times > 1 ? `${outcome} ×${times}` : outcome)).join(", ")}`,
+    );
   if (sending) parts.push("a round is under way");
   if (next) parts.push("the next round has a time");
   return parts.join("; ");

@@ -94,7 +94,12 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
           trigger={<IconButton icon="more" label="More about the timeline" small />}
           items={[
             { label: hasKey ? "Hide the key of shapes" : "Key of shapes", icon: "show", onSelect: () => setHasKey(!hasKey) },
-            { label: "All waiting deliveries", icon: "retries", hint: "Retries", onSelect: () => usePlace.getState().go({ view: "retries" }) },
+            {
+              label: "All waiting deliveries",
+              icon: "retries",
+              hint: "Retries",
+              onSelect: () => usePlace.getState().go({ view: "retries" }),
+            },
           ]}
         />
       </div>

@@ -49,14 +49,19 @@ describe("labels", () => {
     expect(ticksBetween("linear", windowMs, 490, "15:50:57", "4 h").map(({ text }) => text)).toEqual(["1 h", "2 h", "3 h"]);
     expect(ticksBetween("linear", 36 * hour, 490, "15:50:57", "1 d 12 h").map(({ text }) => text)).toEqual(["12 h", "1 d"]);
     fc.assert(
-      fc.property(fc.integer({ min: 200, max: 3000 }), fc.integer({ min: 1000, max: 200 * hour }), fc.constantFrom("log" as const, "linear" as const), (width, ms, scale) => {
-        const ticks = ticksBetween(scale, ms, width, "15:50:57", "ends");
-        for (const [place, { x, text }] of ticks.entries()) {
-          expect(x - textPx(text) / 2).toBeGreaterThan(textPx("15:50:57"));
-          expect(x).toBeLessThan(width - textPx("ends"));
-          expect(x - (ticks[place - 1]?.x ?? -100)).toBeGreaterThanOrEqual(28);
-        }
-      }),
+      fc.property(
+        fc.integer({ min: 200, max: 3000 }),
+        fc.integer({ min: 1000, max: 200 * hour }),
+        fc.constantFrom("log" as const, "linear" as const),
+        (width, ms, scale) => {
+          const ticks = ticksBetween(scale, ms, width, "15:50:57", "ends");
+          for (const [place, { x, text }] of ticks.entries()) {
+            expect(x - textPx(text) / 2).toBeGreaterThan(textPx("15:50:57"));
+            expect(x).toBeLessThan(width - textPx("ends"));
+            expect(x - (ticks[place - 1]?.x ?? -100)).toBeGreaterThanOrEqual(28);
+          }
+        },
+      ),
     );
   });
 });

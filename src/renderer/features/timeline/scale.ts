@@ -46,7 +46,21 @@ const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 /** On a log axis each of these is about as far from the next as the next from the one after. */
 const logSteps = [10 * second, minute, 5 * minute, 15 * minute, hour, 2 * hour, 4 * hour, 8 * hour, day, 2 * day, 4 * day, 8 * day];
 
-const linearSteps = [second, 5 * second, 15 * second, minute, 5 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 12 * hour, day, 2 * day];
+const linearSteps = [
+  second,
+  5 * second,
+  15 * second,
+  minute,
+  5 * minute,
+  15 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  4 * hour,
+  12 * hour,
+  day,
+  2 * day,
+];
 
 /** As many on a linear axis as can be taken in at a glance. */
 const mostSteps = 6;

@@ -62,7 +62,10 @@ function toLane(lanes: readonly LaneLayout[], from: MarkPosition, by: 1 | -1): M
     const marks = marksOf(lanes, lane);
     const [first] = marks;
     if (first === undefined) continue;
-    const nearest = marks.reduce((best, mark) => (Math.abs(mark.round - from.round) < Math.abs(best.round - from.round) ? mark : best), first);
+    const nearest = marks.reduce(
+      (best, mark) => (Math.abs(mark.round - from.round) < Math.abs(best.round - from.round) ? mark : best),
+      first,
+    );
     return { lane, round: nearest.round };
   }
   return null;

@@ -41,7 +41,7 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
         <span className="end clip">
           {summary.attempts}
           {told === "" ? null : (
-            <span className="tl-last">
+            <span className={told === reason ? "tl-last is-reason" : "tl-last"} title={told}>
               {summary.attempts === "" ? "" : ", "}
               {told}
             </span>
@@ -78,7 +78,7 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
 });
 
 function MarkButton({ group, isTabStop, isOpen, events }: { group: MarkGroup; isTabStop: boolean; isOpen: boolean; events: MarkEvents }) {
-  const { key, lead, marks, x, height } = group;
+  const { key, lead, marks, x, height, numberAt } = group;
   const shape = shapeOf(lead);
   const isSimulated = lead.kind === "attempt" && lead.attempt.simulated;
   const names = ["att", shape, lead.kind === "coming" && lead.next ? "next" : "", isSimulated ? "simulated" : ""];
@@ -101,7 +101,7 @@ function MarkButton({ group, isTabStop, isOpen, events }: { group: MarkGroup; is
       <svg className="glyph" viewBox="0 0 10 10" aria-hidden="true">
         {outcomeShapes[shape]}
       </svg>
-      {marks.length > 1 ? <b className="many">{marks.length}</b> : null}
+      {marks.length > 1 ? <b className={numberAt === "left" ? "many at-left" : "many"}>{marks.length}</b> : null}
     </button>
   );
 }

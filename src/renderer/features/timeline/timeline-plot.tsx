@@ -124,7 +124,8 @@ function useMarks(layout: TimelineLayout, root: React.RefObject<HTMLElement | nu
       onBlur: () => setAttention((before) => (before?.by === "keys" ? null : before)),
       onEnter(key, event) {
         const position = positionOf(current.current.lanes, key);
-        if (position !== null && event.pointerType === "mouse") setAttention((before) => (before?.by === "keys" ? before : { position, by: "pointer" }));
+        if (position !== null && event.pointerType === "mouse")
+          setAttention((before) => (before?.by === "keys" ? before : { position, by: "pointer" }));
       },
       onLeave: () => setAttention((before) => (before?.by === "pointer" ? null : before)),
     }),

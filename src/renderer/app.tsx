@@ -13,6 +13,7 @@ import { LaterView } from "./features/later/later-view.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
+import { FailureBoundary } from "./kit/failure-boundary.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
 import { useCommands, useOffer } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
@@ -44,7 +45,9 @@ export function App() {
   const View = viewsOf[view];
   return (
     <>
-      <Frame>{View === undefined ? <LaterView view={view} /> : <View />}</Frame>
+      <Frame>
+        <FailureBoundary key={view}>{View === undefined ? <LaterView view={view} /> : <View />}</FailureBoundary>
+      </Frame>
       <Palette />
       <Shortcuts />
       <Composer />

@@ -45,7 +45,12 @@ async function bundleRenderer(outDir: string): Promise<void> {
   const environment = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";
   try {
-    await build({ ...rendererConfig, configFile: false, logLevel: "silent", build: { ...rendererConfig.build, outDir, emptyOutDir: true } });
+    await build({
+      ...rendererConfig,
+      configFile: false,
+      logLevel: "silent",
+      build: { ...rendererConfig.build, outDir, emptyOutDir: true },
+    });
   } finally {
     if (environment === undefined) delete process.env["NODE_ENV"];
     else process.env["NODE_ENV"] = environment;

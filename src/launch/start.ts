@@ -1,12 +1,34 @@
-/** `npm start`: opens the product. */
+/** `npm start`: opens the product, in Electron where that can be had, else in the browser. */
 
+import { buildDesktopIfStale } from "./build-desktop.ts";
+import { root } from "./build.ts";
+import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
+import { downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
 import { runServe } from "./run-serve.ts";
 
-const hasDisplay = process.platform !== "linux" || Boolean(process.env["DISPLAY"] || process.env["WAYLAND_DISPLAY"]);
+const flags = process.argv.slice(2);
+let runtime = findRuntime();
+const machine: Machine = {
+  hasDisplay: hasDisplay(process.platform, process.env),
+  isRoot: process.getuid?.() === 0,
+  runtime: runtime === null ? "missing" : "there",
+};
 
-process.stdout.write(
-  hasDisplay
-    ? "Hookyard opens its inspector in your browser.\n"
-    : "There is no display here, so Hookyard does not open a browser: open the inspector's address below yourself.\n",
-);
-await runServe([...(hasDisplay ? ["--open"] : []), ...process.argv.slice(2)]);
+if (chooseHost(machine).host === "desktop-after-download") {
+  process.stderr.write("Downloading Electron's runtime, for 20 seconds at most…\n");
+  runtime = await downloadRuntime();
+  machine.runtime = runtime === null ? "unavailable" : "there";
+}
+
+if (chooseHost(machine).host === "desktop" && runtime !== null) {
+  await buildDesktopIfStale();
+  const code = await runRuntime({ command: runtime, args: [root, ...flags] });
+  if (code === null) machine.runtime = "broken";
+  else process.exitCode = code;
+}
+
+const choice = chooseHost(machine);
+if (choice.host === "headless") {
+  process.stdout.write(`${choice.sentence}\n`);
+  await runServe([...(choice.opensBrowser ? ["--open"] : []), ...flags]);
+}

@@ -4,7 +4,9 @@ import "./kit/tokens.css";
 import "./kit/kit.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { announcedPort } from "./transport/announced-port.ts";
 import { createHttpTransport } from "./transport/http.ts";
+import { createPortTransport } from "./transport/port.ts";
 import { setTransport } from "./transport/transport.ts";
 
 /** The token comes in the address once, leaves it at once, and stays for reloads of this tab. */
@@ -19,5 +21,6 @@ function takeToken(): string {
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root");
-setTransport(createHttpTransport({ token: takeToken() }));
+const connect = announcedPort();
+setTransport(connect === null ? createHttpTransport({ token: takeToken() }) : createPortTransport({ connect }));
 createRoot(root).render(<App />);

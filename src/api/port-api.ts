@@ -1,0 +1,72 @@
+/**
+ * The control API for one message port: takes its messages, calls the API, sends answers and changes back. The desktop
+ * host makes one per port. It knows no port: whoever has one gives it a `send`.
+ */
+
+import type { MessageToHost, MessageToPage } from "../contract/port-messages.ts";
+import type { Api } from "./api.ts";
+
+export type PortApi = {
+  /** Whatever came in; what is no message is dropped, because there is nobody to answer. */
+  receive(data: unknown): void;
+  /** The port is closed: nothing is sent any more. */
+  end(): void;
+};
+
+export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes">; send: (text: string) => void }): PortApi {
+  const watches = new Map<number, () => void>();
+  let ended = false;
+
+  const answer = (message: MessageToPage): void => {
+    if (!ended) send(JSON.stringify(message));
+  };
+
+  function watch(id: number, after: number | null): void {
+    watches.get(id)?.();
+    const missed = after === null ? [] : api.changes.since(after);
+    watches.set(
+      id,
+      api.changes.subscribe((changes) => answer({ watch: id, sequence: changes.at(-1)?.sequence ?? api.changes.sequence(), changes })),
+    );
+    answer({ watch: id, sequence: api.changes.sequence(), changes: missed });
+  }
+
+  return {
+    receive(data) {
+      const message = ended ? null : messageOf(data);
+      if (message === null) return;
+      if ("id" in message) {
+        const { id } = message;
+        void api.call(message.name, message.input).then(({ status, body }) => answer({ id, status, body }));
+      } else if ("watch" in message) {
+        watch(message.watch, message.after);
+      } else {
+        watches.get(message.unwatch)?.();
+        watches.delete(message.unwatch);
+      }
+    },
+    end() {
+      ended = true;
+      for (const unsubscribe of watches.values()) unsubscribe();
+      watches.clear();
+    },
+  };
+}
+
+function messageOf(data: unknown): MessageToHost | null {
+  const message = parsed(data);
+  if (typeof message !== "object" || message === null) return null;
+  const { id, name, input, watch, after, unwatch } = message as Record<string, unknown>;
+  if (typeof id === "number" && typeof name === "string") return { id, name, input };
+  if (typeof watch === "number" && (after === null || typeof after === "number")) return { watch, after };
+  if (typeof unwatch === "number") return { unwatch };
+  return null;
+}
+
+function parsed(data: unknown): unknown {
+  try {
+    return typeof data === "string" ? (JSON.parse(data) as unknown) : null;
+  } catch {
+    return null;
+  }
+}

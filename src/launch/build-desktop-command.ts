@@ -1,0 +1,5 @@
+/** `npm run build:desktop` */
+
+import { buildDesktopIfStale } from "./build-desktop.ts";
+
+await buildDesktopIfStale();

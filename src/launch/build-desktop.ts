@@ -1,0 +1,32 @@
+/** Builds the desktop host with electron-vite, when its sources are not those it was built from. */
+
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fingerprintOfSources, moveIn, readStamp, root } from "./build.ts";
+
+const stampFile = join(root, "out", "desktop-built-from");
+const parts = [
+  { name: "renderer", entry: "index.html" },
+  { name: "preload", entry: "index.cjs" },
+  { name: "main", entry: "index.js" },
+];
+
+export async function buildDesktopIfStale(): Promise<void> {
+  const fingerprint = fingerprintOfSources();
+  if (fingerprint === readStamp(stampFile)) return;
+  process.stderr.write("Building Hookyard's window…\n");
+  const built = join(root, "out", `desktop-${process.pid}`);
+  try {
+    const { build } = await import("electron-vite");
+    await build({
+      root,
+      configFile: join(root, "electron.vite.config.ts"),
+      logLevel: "silent",
+      build: { outDir: built, emptyOutDir: true },
+    });
+    for (const { name, entry } of parts) moveIn(join(built, name), join(root, "out", name), entry);
+  } finally {
+    rmSync(built, { recursive: true, force: true });
+  }
+  writeFileSync(stampFile, fingerprint);
+}

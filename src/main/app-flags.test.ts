@@ -1,0 +1,29 @@
+import { resolve } from "node:path";
+import { expect, test } from "vitest";
+import { parseAppFlags } from "./app-flags.ts";
+
+test("without flags the data is in the platform's place and the ports are the usual ones", () => {
+  expect(parseAppFlags(["."], {})).toEqual({ data: null, ports: { ingest: 4700, endpoints: 4702, endpointsTls: 4703 } });
+});
+
+test("flags come before the environment", () => {
+  const environment = { HOOKYARD_INGEST_PORT: "1", HOOKYARD_ENDPOINTS_TLS_PORT: "3", HOOKYARD_DATA: ":memory:" };
+  expect(parseAppFlags([".", "--ingest-port", "0", "--data=some/where"], environment)).toEqual({
+    data: resolve("some/where"),
+    ports: { ingest: 0, endpoints: 4702, endpointsTls: 3 },
+  });
+  expect(parseAppFlags([], environment)).toMatchObject({ data: ":memory:", ports: { ingest: 1 } });
+});
+
+test("switches of Chromium pass", () => {
+  expect(parseAppFlags(["--enable-logging", "--lang", "de", "--remote-debugging-port=0", "."], {})).toMatchObject({ data: null });
+});
+
+test.each([
+  [["--ingest-port", "70000"], "--ingest-port needs a number from 0 to 65535."],
+  [["--endpoints-port=a"], "--endpoints-port needs a number from 0 to 65535."],
+  [["--endpoints-tls-port"], "--endpoints-tls-port needs a number from 0 to 65535."],
+  [["--data"], "--data needs a directory, or :memory:."],
+])("%j is refused in a sentence", (args, wrong) => {
+  expect(parseAppFlags(args, {})).toEqual({ wrong });
+});

@@ -1,0 +1,98 @@
+/**
+ * The desktop host: the whole pipeline in Electron's main process, and the inspector in its window. Nothing here waits
+ * at the top level, because Electron is not ready before this module has been loaded.
+ */
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { app, dialog, session } from "electron";
+import { OpenError } from "../app-errors.ts";
+import { createApp } from "../app.ts";
+import { wallNow } from "../engine/wall.ts";
+import { type AppFlags, parseAppFlags } from "./app-flags.ts";
+import { registerAppScheme, serveApp } from "./app-protocol.ts";
+import { setMenu } from "./menu.ts";
+import { servePorts } from "./port-server.ts";
+import { startOnPorts } from "./port-taken.ts";
+import { quitDrained } from "./quit.ts";
+import { confinePages, denyPermissions } from "./security.ts";
+import { createMainWindow } from "./window.ts";
+
+// Two levels up from here, both in the sources and in the built program.
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+
+app.setName("Hookyard");
+process.on("uncaughtException", report);
+process.on("unhandledRejection", report);
+registerAppScheme();
+confinePages();
+try {
+  start();
+} catch (error) {
+  fail(error);
+}
+
+function start(): void {
+  const flags = parseAppFlags(process.argv.slice(1), process.env);
+  if ("wrong" in flags) return refuse(flags.wrong);
+  if (flags.data !== null && flags.data !== ":memory:") keepBesideData(flags.data);
+  if (app.requestSingleInstanceLock())
+    app
+      .whenReady()
+      .then(() => run(flags))
+      .catch(fail);
+  else app.exit(0);
+}
+
+/** What Electron keeps goes with the data, and so does its lock: two data directories are two Hookyards. */
+function keepBesideData(data: string): void {
+  const directory = join(data, "electron");
+  mkdirSync(directory, { recursive: true });
+  app.setPath("userData", directory);
+}
+
+async function run({ data, ports }: AppFlags): Promise<void> {
+  denyPermissions(session.defaultSession);
+  serveApp(join(root, "out", "renderer"));
+  setMenu({ platform: process.platform });
+  const userData = app.getPath("userData");
+  const hookyard = await startOnPorts({
+    ports,
+    createApp: (free) => createApp({ data: data ?? userData, ports: free, report, version }),
+    report,
+  });
+  if (hookyard === null) return app.exit(0);
+
+  servePorts(hookyard.api);
+  const window = createMainWindow({
+    preload: join(root, "out", "preload", "index.cjs"),
+    stateFile: join(userData, "window.json"),
+    report,
+  });
+  quitDrained({ close: () => window.close(), stop: () => hookyard.stop(), report });
+  app.on("second-instance", () => window.show());
+  app.on("activate", () => window.show());
+  app.on("window-all-closed", () => {
+    if (process.platform !== "darwin") app.quit();
+  });
+  window.show();
+  process.stdout.write(`Hookyard ${version} is running. Closing its window ends it.\n`);
+}
+
+function fail(error: unknown): void {
+  if (!(error instanceof OpenError)) report(error);
+  refuse(error instanceof Error ? error.message : String(error));
+}
+
+function refuse(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+  dialog.showErrorBox("Hookyard could not start", sentence);
+  app.exit(1);
+}
+
+function report(error: unknown): void {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${new Date(wallNow()).toISOString()} ${text}\n`);
+}

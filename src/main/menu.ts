@@ -1,0 +1,28 @@
+/** The application menu: what the platform expects to find, by roles. Everything of Hookyard's own is in the page. */
+
+import type { MenuItemConstructorOptions } from "electron";
+import { Menu } from "electron";
+
+export function setMenu({ platform }: { platform: NodeJS.Platform }): void {
+  const isMac = platform === "darwin";
+  const template: MenuItemConstructorOptions[] = [
+    ...(isMac ? [{ role: "appMenu" as const }] : []),
+    { label: "&File", submenu: [isMac ? { role: "close" } : { role: "quit" }] },
+    { role: "editMenu" },
+    {
+      label: "&View",
+      submenu: [
+        { role: "reload" },
+        { role: "toggleDevTools" },
+        { type: "separator" },
+        { role: "resetZoom" },
+        { role: "zoomIn" },
+        { role: "zoomOut" },
+        { type: "separator" },
+        { role: "togglefullscreen" },
+      ],
+    },
+    { role: "windowMenu" },
+  ];
+  Menu.setApplicationMenu(Menu.buildFromTemplate(template));
+}

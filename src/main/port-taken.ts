@@ -1,0 +1,47 @@
+/** What to do when a port is taken: the user decides once, for all ports of this start. */
+
+import { dialog } from "electron";
+import type { App } from "../app.ts";
+import { PortTaken } from "../app-errors.ts";
+import type { AppPorts } from "./app-flags.ts";
+
+/** Makes and starts an app on these ports. Answers null when the user would rather quit. */
+export async function startOnPorts({
+  ports,
+  createApp,
+  report,
+}: {
+  ports: AppPorts;
+  createApp: (ports: AppPorts) => App;
+  report: (error: unknown) => void;
+}): Promise<App | null> {
+  const wanted = { ...ports };
+  let mayUseFree = false;
+  for (;;) {
+    const app = createApp(wanted);
+    try {
+      await app.start();
+      return app;
+    } catch (error) {
+      await app.stop().catch(report);
+      if (!(error instanceof PortTaken) || error.role === "ui" || wanted[error.role] === 0) throw error;
+      mayUseFree ||= await askForFreePorts(error);
+      if (!mayUseFree) return null;
+      wanted[error.role] = 0;
+    }
+  }
+}
+
+async function askForFreePorts({ message, port }: PortTaken): Promise<boolean> {
+  const { response } = await dialog.showMessageBox({
+    type: "warning",
+    title: "Hookyard",
+    message,
+    detail: `Another Hookyard may be running. This one can use free ports instead: client libraries that send to port ${port} do not reach it then.`,
+    buttons: ["Use Free Ports", "Quit"],
+    defaultId: 0,
+    cancelId: 1,
+    noLink: true,
+  });
+  return response === 0;
+}

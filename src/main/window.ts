@@ -1,0 +1,73 @@
+/** The one window, where it was the last time. */
+
+import { BrowserWindow, nativeTheme, screen } from "electron";
+import { pageUrl } from "./app-protocol.ts";
+import { boundsOn, readWindowState, smallestSize, writeWindowState } from "./window-state.ts";
+
+export type MainWindow = {
+  /** Opens it, or brings it to the front. */
+  show(): void;
+  /** Keeps where it is, and takes it away. */
+  close(): void;
+};
+
+export function createMainWindow({
+  preload,
+  stateFile,
+  report,
+}: {
+  /** The built preload. */
+  preload: string;
+  stateFile: string;
+  report: (error: unknown) => void;
+}): MainWindow {
+  let current: BrowserWindow | null = null;
+
+  function keepState(window: BrowserWindow): void {
+    try {
+      writeWindowState(stateFile, { bounds: window.getNormalBounds(), isMaximized: window.isMaximized() });
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  function open(): BrowserWindow {
+    const state = readWindowState(stateFile);
+    const screens = [screen.getPrimaryDisplay(), ...screen.getAllDisplays()].map(({ workArea }) => workArea);
+    const window = new BrowserWindow({
+      ...boundsOn(screens, state.bounds),
+      minWidth: smallestSize.width,
+      minHeight: smallestSize.height,
+      title: "Hookyard",
+      show: false,
+      // The page's own background (--bg), so that nothing flashes before it is drawn.
+      backgroundColor: nativeTheme.shouldUseDarkColors ? "#141512" : "#fcfcfa",
+      webPreferences: { preload, contextIsolation: true, sandbox: true, nodeIntegration: false, webviewTag: false, spellcheck: false },
+    });
+    if (state.isMaximized) window.maximize();
+    window.once("ready-to-show", () => window.show());
+    window.on("close", () => keepState(window));
+    window.on("closed", () => {
+      current = null;
+    });
+    window.loadURL(pageUrl).catch(report);
+    return window;
+  }
+
+  return {
+    show() {
+      if (current === null) {
+        current = open();
+        return;
+      }
+      if (current.isMinimized()) current.restore();
+      current.show();
+      current.focus();
+    },
+    close() {
+      if (current === null) return;
+      keepState(current);
+      current.destroy();
+    },
+  };
+}

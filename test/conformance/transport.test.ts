@@ -1,0 +1,243 @@
+/** One suite for the inspector's two transports: over each, the same calls have the same answers, errors and changes. */
+
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { MessageChannel } from "node:worker_threads";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { App } from "../../src/app.ts";
+import { createApp } from "../../src/app.ts";
+import { createPortApi } from "../../src/api/port-api.ts";
+import { createControlPort } from "../../src/headless/http-api.ts";
+import { createStaticPages } from "../../src/headless/static-pages.ts";
+import { createPortTransport, type Port } from "../../src/renderer/transport/port.ts";
+import type { Change, Transport } from "../../src/renderer/transport/transport.ts";
+
+/** A host that can go away and come back, with the same app or another. */
+type Host = { transport: Transport; serve(app: App): Promise<void>; leave(): Promise<void> };
+
+const stops: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop();
+  vi.unstubAllGlobals();
+});
+
+/** A variable, because the file is compiled for browsers. */
+const httpFile: string = "../../src/renderer/transport/http.ts";
+
+async function overHttp(): Promise<Host> {
+  const { createHttpTransport } = (await import(httpFile)) as { createHttpTransport(options: { token: string }): Transport };
+  const token = "t".repeat(43);
+  const port = await freePort();
+  const fetchAnywhere = globalThis.fetch;
+  vi.stubGlobal("window", globalThis);
+  vi.stubGlobal("fetch", (path: string, init: RequestInit) => fetchAnywhere(`http://127.0.0.1:${port}${path}`, init));
+  let control: ReturnType<typeof createControlPort> | null = null;
+  const host: Host = {
+    transport: createHttpTransport({ token }),
+    async serve({ api }) {
+      control = createControlPort({ api, token, pages: createStaticPages([]), host: "127.0.0.1", port, report: fail });
+      await control.start();
+    },
+    async leave() {
+      await control?.stop();
+      control = null;
+    },
+  };
+  stops.push(() => host.leave());
+  return host;
+}
+
+async function overPort(): Promise<Host> {
+  const { promise: firstApp, resolve: setFirstApp } = Promise.withResolvers<App>();
+  let next = { promise: firstApp, resolve: setFirstApp };
+  let close: (() => void) | null = null;
+  const host: Host = {
+    transport: createPortTransport({
+      async connect() {
+        const { api } = await next.promise;
+        const { port1, port2 } = new MessageChannel();
+        const portApi = createPortApi({ api, send: (text) => port1.postMessage(text) });
+        port1.on("message", (data) => portApi.receive(data));
+        port1.on("close", () => portApi.end());
+        close = () => port1.close();
+        return port2 as unknown as Port;
+      },
+    }),
+    async serve(app) {
+      next.resolve(app);
+    },
+    async leave() {
+      next = Promise.withResolvers<App>();
+      close?.();
+      close = null;
+    },
+  };
+  stops.push(() => host.leave());
+  return host;
+}
+
+function startApp(): App {
+  const app = createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, report: fail, version: "1.2.3" });
+  stops.push(() => app.stop());
+  return app;
+}
+
+function fail(error: unknown): never {
+  throw error;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Everything that a watcher hears, and how to wait for some of it. */
+function watching(transport: Transport) {
+  const heard: (Change | "resync" | "connected" | "lost")[] = [];
+  const end = transport.watch({
+    onChanges: (changes) => heard.push(...changes),
+    onResync: () => heard.push("resync"),
+    onConnection: (state) => heard.push(state),
+  });
+  stops.push(end);
+  return { heard, end, hears: (expected: unknown[]) => vi.waitFor(() => expect(heard).toEqual(expected), { timeout: 5000, interval: 5 }) };
+}
+
+const changeOf = (area: string, ...ids: string[]): unknown => ({
+  sequence: expect.any(Number),
+  area,
+  ids,
+  count: expect.any(Number),
+  added: 0,
+});
+
+describe.each([
+  { name: "HTTP and server-sent events", open: overHttp },
+  { name: "a message port", open: overPort },
+])("over $name", ({ open }) => {
+  async function opened() {
+    const host = await open();
+    const app = startApp();
+    await host.serve(app);
+    return { host, app, transport: host.transport };
+  }
+
+  test("queries answer what the API answers", async () => {
+    const { app, transport } = await opened();
+    await app.api.call("clock.set", { mode: "paused" });
+    await app.api.call("sources.create", { name: "‮Shop <b>\u0000 \ud800", kind: "server" });
+    const queries = [
+      ["about.get", {}],
+      ["sources.list", {}],
+      ["settings.get", {}],
+      ["clock.get", {}],
+      ["stats.get", {}],
+      ["messages.list", { limit: 5, type: ["track", "identify"], search: "a & b=c" }],
+      ["messages.list", { limit: 1, state: undefined }],
+    ] as const;
+    for (const [name, input] of queries) {
+      const { status, body } = await app.api.call(name, input);
+      expect(status).toBe(200);
+      expect(await transport.call(name, input as never)).toEqual(JSON.parse(JSON.stringify(body)));
+    }
+  });
+
+  test("commands make, change and remove; a member that is undefined is not there", async () => {
+    const { transport } = await opened();
+    const made = await transport.call("sources.create", { name: "Shop", writeKey: "key", kind: "web" });
+    expect(made).toMatchObject({ name: "Shop", writeKey: "key", kind: "web" });
+    const changed = await transport.call("sources.update", { id: made.id, name: undefined, kind: "mobile" });
+    expect(changed).toEqual({ ...made, kind: "mobile" });
+    await transport.call("sources.delete", { id: made.id });
+    expect(await transport.call("sources.list", {})).toEqual({ items: [] });
+  });
+
+  test.each([
+    ["sources.get", { id: "src_none" }, 404],
+    ["sources.create", { name: 7 }, 400],
+    ["sources.create", { name: "Shop", colour: "red" }, 400],
+    ["clock.set", {}, 400],
+    ["clock.advance", { byMs: -1 }, 400],
+  ] as const)("%s with %j is refused in the API's words", async (name, input, status) => {
+    const { app, transport } = await opened();
+    const { body } = await app.api.call(name, input);
+    const refusal = await transport.call(name, input as never).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Error);
+    expect(refusal).toMatchObject({ name: "CallError", status, ...(body as object) });
+  });
+
+  test("calls that run at the same time get each their own answer", async () => {
+    const { transport } = await opened();
+    const names = Array.from({ length: 50 }, (_, index) => `Source ${index}`);
+    const settled = transport.call("pipeline.settle", { timeoutMs: 1 });
+    const made = await Promise.all(names.map((name) => transport.call("sources.create", { name })));
+    expect(made.map(({ name }) => name)).toEqual(names);
+    expect(await settled).toMatchObject({ settled: true });
+  });
+
+  test("a watcher hears of changes until it ends", async () => {
+    const { app, transport } = await opened();
+    const watcher = watching(transport);
+    await watcher.hears(["connected"]);
+    const { id } = await transport.call("sources.create", { name: "Shop" });
+    await watcher.hears(["connected", changeOf("sources", id)]);
+    watcher.end();
+    const other = watching(transport);
+    await other.hears(["connected"]);
+    await app.api.call("sources.update", { id, name: "Store" });
+    await other.hears(["connected", changeOf("sources", id)]);
+    expect(watcher.heard).toHaveLength(2);
+  });
+
+  test("after an interruption a watcher goes on with exactly what it missed", async () => {
+    const { app, host, transport } = await opened();
+    const watcher = watching(transport);
+    await watcher.hears(["connected"]);
+    const { id } = await transport.call("sources.create", { name: "Shop" });
+    await watcher.hears(["connected", changeOf("sources", id)]);
+
+    await host.leave();
+    await watcher.hears(["connected", changeOf("sources", id), "lost"]);
+    const before = app.api.changes.sequence();
+    await app.api.call("sources.update", { id, name: "Store" });
+    await vi.waitFor(() => expect(app.api.changes.sequence()).toBeGreaterThan(before), { interval: 5 });
+    await host.serve(app);
+    await watcher.hears(["connected", changeOf("sources", id), "lost", "connected", changeOf("sources", id)]);
+    expect(await transport.call("sources.get", { id })).toMatchObject({ name: "Store" });
+  });
+
+  test("after another start of the host everything must be read anew", async () => {
+    const { host, transport } = await opened();
+    const watcher = watching(transport);
+    await watcher.hears(["connected"]);
+    const { id } = await transport.call("sources.create", { name: "Shop" });
+    await watcher.hears(["connected", changeOf("sources", id)]);
+    await host.leave();
+    await host.serve(startApp());
+    await watcher.hears(["connected", changeOf("sources", id), "lost", "connected", "resync"]);
+  });
+
+  test("a call whose host goes away is refused as not connected", async () => {
+    const host = await open();
+    const { app, asked } = hanging(startApp());
+    await host.serve(app);
+    const refused = host.transport.call("stats.get", {}).catch((error: unknown) => error);
+    await asked;
+    await host.leave();
+    expect(await refused).toMatchObject({ name: "CallError", status: 0, code: "no_connection" });
+  });
+});
+
+/** The app, but that `stats.get` never answers. */
+function hanging(app: App): { app: App; asked: Promise<void> } {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const call: App["api"]["call"] = (name, input) => {
+    if (name !== "stats.get") return app.api.call(name, input);
+    resolve();
+    return new Promise(() => undefined);
+  };
+  return { app: { ...app, api: { ...app.api, call } }, asked };
+}

@@ -31,9 +31,18 @@ type PlaceStore = Place & {
 
 export function placeOf(hash: string): Place {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [first = "", ...rest] = path.split("/").map(decodeURIComponent);
+  const [first = "", ...rest] = path.split("/").map(decoded);
   const view = views.find((each) => each === first) ?? "live";
   return { view, path: rest.filter((part) => part !== ""), query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+/** A cut bookmark is no reason to show nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export function hashOf({ view, path, query }: Place): string {

@@ -1,0 +1,170 @@
+/**
+ * Batches that were flushed, on their way: one on the wire at a time, in order. The first one is
+ *
+ *   sending → sent
+ *           → waiting for its next try → sending
+ *           → failed, its messages handed over
+ *
+ * and only then the next one begins.
+ */
+
+import { NotSentError } from "./errors.ts";
+import type { UnsentMessage } from "./errors.ts";
+import type { Happening } from "./events.ts";
+import { delayBefore, isRetried } from "./retry.ts";
+import type { RetryOptions } from "./retry.ts";
+import type { Exchange, Outcome } from "./send.ts";
+import type { Time, Timer } from "./time.ts";
+
+export type QueuedMessage = { json: string; bytes: number };
+
+export type Batch = { id: string; messages: readonly QueuedMessage[]; bytes: number };
+
+export type OutboxOptions = {
+  time: Time;
+  retry: RetryOptions;
+  /** The body, made when the batch is first sent, and the same for every try. */
+  encode(batch: Batch): Buffer;
+  send(body: Buffer): Exchange;
+  report(happening: Happening): void;
+  notSent(error: NotSentError): void;
+};
+
+export type Outbox = {
+  push(batch: Batch): void;
+  /** Lets go of what was pushed, unless something is on its way already. */
+  start(): void;
+  readonly batches: number;
+  /** Of the messages of all its batches. */
+  readonly bytes: number;
+  /** When every batch that is here now is sent or given up. */
+  drained(): Promise<void>;
+  /** Gives up every batch that is here now. */
+  abandon(reason: string): void;
+};
+
+type Entry = { batch: Batch; next: Entry | null; settled: (() => void)[]; abandoned: string | null };
+
+export function createOutbox({ time, retry, encode, send, report, notSent }: OutboxOptions): Outbox {
+  let first: Entry | null = null;
+  let last: Entry | null = null;
+  let batches = 0;
+  let bytes = 0;
+  let running = false;
+  let exchange: Exchange | null = null;
+  let wait: { timer: Timer; end: () => void } | null = null;
+
+  async function run(): Promise<void> {
+    running = true;
+    for (let entry = first; entry !== null; entry = first) {
+      await deliver(entry);
+      for (const settled of entry.settled) settled();
+    }
+    running = false;
+  }
+
+  async function deliver(entry: Entry): Promise<void> {
+    const { id } = entry.batch;
+    const messages = entry.batch.messages.length;
+    let outcome: Outcome = { error: new Error("never tried") };
+    let tries = 0;
+    const body = entry.abandoned === null ? encode(entry.batch) : Buffer.alloc(0);
+    while (entry.abandoned === null) {
+      tries += 1;
+      exchange = send(body);
+      report({ event: "sending", batchId: id, messages, batchBytes: body.length, tries });
+      outcome = await exchange.done;
+      exchange = null;
+      if (isSuccess(outcome)) {
+        take(entry);
+        report({ event: "sent", batchId: id, messages, tries, answer: outcome.answer });
+        return;
+      }
+      if (entry.abandoned !== null || tries >= retry.maxTries || !isRetried(outcome)) break;
+      const nextTryAt = time.now() + delayBefore(tries + 1, outcome, time.now(), retry.random);
+      const waited = until(nextTryAt);
+      report({ event: "retried", batchId: id, messages, tries, failure: failureOf(outcome), answer: answerOf(outcome), nextTryAt });
+      await waited;
+    }
+    const failure = entry.abandoned ?? failureOf(outcome);
+    take(entry);
+    report({ event: "failed", batchId: id, messages, tries, failure, answer: answerOf(outcome) });
+    notSent(errorOf(entry.batch, failure, tries, outcome));
+  }
+
+  function until(at: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        wait = null;
+        resolve();
+      };
+      wait = { timer: time.schedule(at, end), end };
+    });
+  }
+
+  function take({ batch, next }: Entry): void {
+    first = next;
+    if (next === null) last = null;
+    batches -= 1;
+    bytes -= batch.bytes;
+  }
+
+  return {
+    push(batch) {
+      const entry: Entry = { batch, next: null, settled: [], abandoned: null };
+      if (last === null) first = entry;
+      else last.next = entry;
+      last = entry;
+      batches += 1;
+      bytes += batch.bytes;
+    },
+    start() {
+      if (!running) void run();
+    },
+    get batches() {
+      return batches;
+    },
+    get bytes() {
+      return bytes;
+    },
+    drained() {
+      return new Promise((resolve) => {
+        if (last === null) resolve();
+        else last.settled.push(resolve);
+      });
+    },
+    abandon(reason) {
+      for (let entry = first; entry !== null; entry = entry.next) entry.abandoned = reason;
+      exchange?.abort(reason);
+      wait?.timer.cancel();
+      wait?.end();
+    },
+  };
+}
+
+function isSuccess(outcome: Outcome): outcome is Extract<Outcome, { answer: unknown }> {
+  return "answer" in outcome && outcome.answer.status >= 200 && outcome.answer.status < 300;
+}
+
+function answerOf(outcome: Outcome): Extract<Outcome, { answer: unknown }>["answer"] | null {
+  return "answer" in outcome ? outcome.answer : null;
+}
+
+function failureOf(outcome: Outcome): string {
+  if ("answer" in outcome) return `the answer was ${outcome.answer.status}`;
+  const { code, message } = outcome.error as NodeJS.ErrnoException;
+  // Some errors of the system come without a text.
+  return message === "" ? (code ?? "no answer") : message;
+}
+
+function errorOf(batch: Batch, failure: string, tries: number, outcome: Outcome): NotSentError {
+  const count = batch.messages.length;
+  return new NotSentError({
+    message: `${count} ${count === 1 ? "message was" : "messages were"} not sent: ${failure}.`,
+    messages: batch.messages.map(({ json }) => JSON.parse(json) as UnsentMessage),
+    batchId: batch.id,
+    tries,
+    status: answerOf(outcome)?.status ?? null,
+    cause: "error" in outcome ? outcome.error : undefined,
+  });
+}

@@ -41,7 +41,7 @@ export function textRows(text: string, width: number): TextRow[] {
     start = end;
     rowOffset = offset;
   };
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const code = text.codePointAt(at) ?? 0;
     at += code > 0xffff ? 2 : 1;
     offset += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;

@@ -25,7 +25,7 @@ type CodeBytesProps = {
 export function CodeBytes({ bytes, as, label, before, after }: CodeBytesProps) {
   const { ref, columns } = useColumns();
   return (
-    <div ref={ref} className="code wrap bytes" role="group" aria-label={label}>
+    <div ref={ref} className="code wrap" role="group" aria-label={label}>
       {before}
       {columns === 0 ? null : as === "text" && typeof bytes === "string" ? (
         <TextRows text={bytes} width={columns >= columnsForText ? inText.wide : inText.narrow} />
@@ -49,7 +49,11 @@ function TextRows({ text, width }: { text: string; width: number }) {
         const { offset, start, end } = row;
         return (
           <CodeLine key={offset} gutter={offset}>
-            {tokens.length === 0 ? <Visible text={text.slice(start, end)} /> : <Coloured text={text} tokens={tokens} start={start} end={end} />}
+            {tokens.length === 0 ? (
+              <Visible text={text.slice(start, end)} />
+            ) : (
+              <Coloured text={text} tokens={tokens} start={start} end={end} />
+            )}
           </CodeLine>
         );
       }}

@@ -22,7 +22,17 @@ export const Visible = memo(function Visible({ text, kind }: { text: string; kin
   );
 });
 
-export function CodeLine({ gutter, children, look, depth }: { gutter?: ReactNode; children: ReactNode; look?: string | undefined; depth?: number }) {
+export function CodeLine({
+  gutter,
+  children,
+  look,
+  depth,
+}: {
+  gutter?: ReactNode;
+  children: ReactNode;
+  look?: string | undefined;
+  depth?: number;
+}) {
   return (
     <div className={look === undefined ? "l" : `l ${look}`}>
       <i>{gutter}</i>

@@ -17,7 +17,19 @@ const shownOfString = 200;
 /** Members named on a folded line. */
 const namedMembers = 6;
 
-export function CodeTree({ text, lines, label, marks, after }: { text: string; lines: readonly TreeLine[]; label: string; marks?: TreeMarks | undefined; after?: ReactNode }) {
+export function CodeTree({
+  text,
+  lines,
+  label,
+  marks,
+  after,
+}: {
+  text: string;
+  lines: readonly TreeLine[];
+  label: string;
+  marks?: TreeMarks | undefined;
+  after?: ReactNode;
+}) {
   const initially = useMemo(() => foldedAtFirst(lines), [lines]);
   const [toggled, setToggled] = useState<{ of: readonly TreeLine[]; lines: ReadonlySet<number> }>({ of: lines, lines: new Set() });
   const changed = toggled.of === lines ? toggled.lines : new Set<number>();
@@ -50,7 +62,13 @@ export function CodeTree({ text, lines, label, marks, after }: { text: string; l
     return (
       <CodeLine key={at} gutter={at + 1} look={look} depth={line.depth}>
         {line.kind === "open" ? (
-          <button type="button" className="code-fold" aria-expanded={!folded} aria-label={`${name || "value"}, ${sizeWords(text, line)}`} onClick={() => toggle(at)}>
+          <button
+            type="button"
+            className="code-fold"
+            aria-expanded={!folded}
+            aria-label={`${name || "value"}, ${sizeWords(text, line)}`}
+            onClick={() => toggle(at)}
+          >
             <Icon name={folded ? "forward" : "down"} small />
           </button>
         ) : null}
@@ -60,7 +78,14 @@ export function CodeTree({ text, lines, label, marks, after }: { text: string; l
             <span className="p">: </span>
           </>
         )}
-        <Value text={text} lines={lines} at={at} folded={folded} isWhole={line.kind === "scalar" && isFolded(at)} onToggle={() => toggle(at)} />
+        <Value
+          text={text}
+          lines={lines}
+          at={at}
+          folded={folded}
+          isWhole={line.kind === "scalar" && isFolded(at)}
+          onToggle={() => toggle(at)}
+        />
         {line.comma || (folded && lines[line.partner]?.comma === true) ? <span className="p">,</span> : null}
         {mark?.was === undefined ? null : (
           <span className="why">
@@ -79,7 +104,21 @@ export function CodeTree({ text, lines, label, marks, after }: { text: string; l
   );
 }
 
-function Value({ text, lines, at, folded, isWhole, onToggle }: { text: string; lines: readonly TreeLine[]; at: number; folded: boolean; isWhole: boolean; onToggle: () => void }) {
+function Value({
+  text,
+  lines,
+  at,
+  folded,
+  isWhole,
+  onToggle,
+}: {
+  text: string;
+  lines: readonly TreeLine[];
+  at: number;
+  folded: boolean;
+  isWhole: boolean;
+  onToggle: () => void;
+}) {
   const line = lines[at] as TreeLine;
   const spelling = text.slice(line.value.start, line.value.end);
   if (line.kind === "open" && folded) {

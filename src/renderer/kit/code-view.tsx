@@ -31,17 +31,31 @@ export function CodeView({ value, as, label, marks, before, after }: CodeViewPro
   const bytes = useMemo(() => value, [key, typeof value]);
   const lines = useMemo(() => (as === "tree" && typeof bytes === "string" ? jsonLines(bytes) : null), [as, bytes]);
   if (lines !== null && typeof bytes === "string") return <CodeTree text={bytes} lines={lines} label={label} marks={marks} after={after} />;
-  return <CodeBytes bytes={bytes} as={as === "hex" || typeof bytes !== "string" ? "hex" : "text"} label={label} before={before} after={after} />;
+  return (
+    <CodeBytes bytes={bytes} as={as === "hex" || typeof bytes !== "string" ? "hex" : "text"} label={label} before={before} after={after} />
+  );
 }
 
 /** How bytes are shown; only what they can be shown as. */
-export function CodeLookChoice({ value, look, looks = ["tree", "text", "hex"], label = "Show as", onChange }: { value: RecordedBytes; look: CodeLook; looks?: readonly CodeLook[]; label?: string; onChange: (look: CodeLook) => void }) {
-  const possible = typeof value === "string" ? looks : (["hex"] as const);
+export function CodeLookChoice({
+  value,
+  look,
+  looks = ["tree", "text", "hex"],
+  label = "Show as",
+  onChange,
+}: {
+  value: RecordedBytes;
+  look: CodeLook;
+  looks?: readonly CodeLook[];
+  label?: string;
+  onChange: (look: CodeLook) => void;
+}) {
+  const possible: readonly CodeLook[] = typeof value === "string" ? looks : ["hex"];
   return (
     <Choice
       small
       label={label}
-      value={possible.includes(look as "hex") ? look : (possible[0] ?? "hex")}
+      value={possible.includes(look) ? look : (possible[0] ?? "hex")}
       options={possible.map((each) => ({ value: each, label: each }))}
       onChange={onChange}
     />

@@ -53,7 +53,15 @@ describe("lines", () => {
   test("are one for each member, item and end", () => {
     const text = `{"a":{"b":1,"c":[]},"d":[2,"e"]}`;
     const lines = jsonLines(text) ?? [];
-    expect(lines.map(({ depth, kind, key, value, comma }) => [depth, kind, key === null ? null : keyName(text, key), text.slice(value.start, value.end), comma])).toEqual([
+    expect(
+      lines.map(({ depth, kind, key, value, comma }) => [
+        depth,
+        kind,
+        key === null ? null : keyName(text, key),
+        text.slice(value.start, value.end),
+        comma,
+      ]),
+    ).toEqual([
       [0, "open", null, "{", false],
       [1, "open", "a", "{", false],
       [2, "scalar", "b", "1", true],
@@ -72,7 +80,32 @@ describe("lines", () => {
   });
 
   test("exist for exactly what JSON.parse takes", () => {
-    const nearly = fc.array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', '"', "1", "1.0", "01", "-", "true", "null", " ", "\\", "\n", '"\\x"', '"\\u00e9"', '"\t"')).map((parts) => parts.join(""));
+    const nearly = fc
+      .array(
+        fc.constantFrom(
+          "{",
+          "}",
+          "[",
+          "]",
+          ",",
+          ":",
+          '"a"',
+          '"',
+          "1",
+          "1.0",
+          "01",
+          "-",
+          "true",
+          "null",
+          " ",
+          "\\",
+          "\n",
+          '"\\x"',
+          '"\\u00e9"',
+          '"\t"',
+        ),
+      )
+      .map((parts) => parts.join(""));
     fc.assert(
       fc.property(fc.oneof(nearly, fc.json(), fc.string()), (text) => {
         let isJson = true;
@@ -94,7 +127,11 @@ describe("lines", () => {
 
   test("keep numbers that a parser would change", () => {
     const text = "[1.0,12345678901234567890,1E400]";
-    expect((jsonLines(text) ?? []).slice(1, 4).map(({ value }) => text.slice(value.start, value.end))).toEqual(["1.0", "12345678901234567890", "1E400"]);
+    expect((jsonLines(text) ?? []).slice(1, 4).map(({ value }) => text.slice(value.start, value.end))).toEqual([
+      "1.0",
+      "12345678901234567890",
+      "1E400",
+    ]);
   });
 
   test("read the name of a key as JSON spells it", () => {

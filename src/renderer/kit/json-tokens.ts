@@ -96,7 +96,16 @@ export function jsonLines(text: string): TreeLine[] | null {
     if (bracket === "{" || bracket === "[") {
       const isEmpty = characterAt(at + 1) === (bracket === "{" ? "}" : "]");
       const end = (isEmpty ? tokens[at + 1] : token)?.end ?? token.end;
-      lines.push({ depth: open.length, key, value: { start: token.start, end }, kind: isEmpty ? "scalar" : "open", comma: false, partner: -1, count: 0, parent });
+      lines.push({
+        depth: open.length,
+        key,
+        value: { start: token.start, end },
+        kind: isEmpty ? "scalar" : "open",
+        comma: false,
+        partner: -1,
+        count: 0,
+        parent,
+      });
       if (!isEmpty) {
         open.push({ line: lines.length - 1, bracket, count: 0 });
         at++;
@@ -105,7 +114,16 @@ export function jsonLines(text: string): TreeLine[] | null {
       at += 2;
     } else {
       if (token.kind !== "literal" && !(token.kind === "string" && isString(text, token))) return null;
-      lines.push({ depth: open.length, key, value: { start: token.start, end: token.end }, kind: "scalar", comma: false, partner: -1, count: 0, parent });
+      lines.push({
+        depth: open.length,
+        key,
+        value: { start: token.start, end: token.end },
+        kind: "scalar",
+        comma: false,
+        partner: -1,
+        count: 0,
+        parent,
+      });
       at++;
     }
     // After it: a comma, or the ends of what is around it.
@@ -116,7 +134,16 @@ export function jsonLines(text: string): TreeLine[] | null {
       const opening = lines[ended.line] as TreeLine;
       opening.partner = lines.length;
       opening.count = ended.count;
-      lines.push({ depth: open.length, key: null, value: { start: token.start, end: token.end }, kind: "close", comma: false, partner: ended.line, count: 0, parent: opening.parent });
+      lines.push({
+        depth: open.length,
+        key: null,
+        value: { start: token.start, end: token.end },
+        kind: "close",
+        comma: false,
+        partner: ended.line,
+        count: 0,
+        parent: opening.parent,
+      });
       at++;
     }
     if (open.length === 0) return at === tokens.length ? lines : null;

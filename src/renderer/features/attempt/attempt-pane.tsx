@@ -15,7 +15,7 @@ type Props = { attempt: Attempt; delivery: Delivery; course: DeliveryCourse; onC
 
 export function AttemptPane({ attempt, delivery, course, onCopyCurl, onStep }: Props): ReactNode {
   return (
-    <section className="pane centre" aria-label="Attempt">
+    <section className="pane attempt-centre" aria-label="Attempt">
       <div className="pane-body">
         <Outcome attempt={attempt} delivery={delivery} course={course} onStep={onStep} />
         <Phases attempt={attempt} deadlineMs={course.timeoutMs} />
@@ -35,7 +35,7 @@ function Outcome({ attempt, delivery, course, onStep }: Omit<Props, "onCopyCurl"
   const here = all.findIndex(({ id }) => id === attempt.id);
   return (
     <section className="section">
-      <div className="ahead">
+      <div className="attempt-outcome">
         <span className={`tone ${outcome}`}>
           <OutcomeGlyph outcome={outcome} big />
         </span>
@@ -51,7 +51,7 @@ function Outcome({ attempt, delivery, course, onStep }: Omit<Props, "onCopyCurl"
         <IconButton small icon="back" label="Previous attempt" shortcut="[" disabled={here <= 0} onClick={() => onStep(-1)} />
         <IconButton small icon="forward" label="Next attempt" shortcut="]" disabled={here === all.length - 1} onClick={() => onStep(1)} />
       </div>
-      <p className="why-text">
+      <p className="attempt-why">
         <span className="strong">
           <Sentence text={lead} />
         </span>{" "}

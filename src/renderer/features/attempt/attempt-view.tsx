@@ -3,7 +3,7 @@
  * delivery. Its place is `#/live/<message>/attempts/<attempt>`.
  */
 
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Choice } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
@@ -65,14 +65,11 @@ function Shown({ message, delivery, attempt }: ShownProps) {
   };
   useKeys({ "[": () => go(-1), "]": () => go(1), c: copyCurl, r: retry });
 
-  const pane = useRef<HTMLDivElement>(null);
-  useEffect(() => pane.current?.focus({ preventScroll: true }), []);
-
   return (
     <>
       <Crumb message={message} delivery={delivery} narrow={narrow} onNarrow={setNarrow} actions={actions} />
       <ProblemText error={actions.refusalOf(delivery)} />
-      <div className="attempt-split" data-narrow={narrow} ref={pane} tabIndex={-1}>
+      <div className="attempt-split" data-narrow={narrow}>
         <AttemptsNav messageId={message.id} course={course} current={attempt.id} />
         <SplitPane
           name="attempt"
@@ -80,18 +77,11 @@ function Shown({ message, delivery, attempt }: ShownProps) {
           initial="420px"
           min={360}
           max={640}
-          first={
-            <AttemptPane
-              attempt={attempt}
-              delivery={delivery}
-              course={course}
-              onCopyCurl={copyCurl}
-              onStep={go}
-            />
-          }
+          first={<AttemptPane attempt={attempt} delivery={delivery} course={course} onCopyCurl={copyCurl} onStep={go} />}
           second={
-            <section className="pane signature" aria-label="Signature">
+            <section className="pane attempt-signature" aria-label="Signature">
               <div className="pane-body">
+                <h2 className="sr">Signature of the attempt</h2>
                 <SignaturePanel attempt={attempt} destinationId={delivery.destinationId} name={course.name} />
               </div>
             </section>
@@ -113,7 +103,7 @@ type CrumbProps = {
 function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
   const { state } = delivery;
   return (
-    <header className="crumb">
+    <header className="attempt-crumb">
       <a className="btn quiet small" href={messageHref(message.id)} title="Back to Live (Esc)" aria-keyshortcuts="Escape">
         <Icon name="back" />
         Live
@@ -126,7 +116,7 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
       <span className="grow" />
       <Choice
         small
-        name="fold-choice"
+        name="crumb-choice"
         label="Show"
         value={narrow}
         options={[
@@ -143,7 +133,7 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
           Attempts<span className="n">{delivery.attempts.length}</span>
         </a>
       </nav>
-      <span className="vr" />
+      <span className="crumb-rule" />
       <DeliveryButtons delivery={delivery} actions={actions} isPrimary />
     </header>
   );

@@ -26,7 +26,9 @@ describe("a host", () => {
   test("is told apart by its first label, and on loopback by its path", () => {
     expect(hostOf("https://billing.example.test/hooks")).toEqual({ name: "billing", rest: ".example.test" });
     expect(hostOf("https://billing.example.test:8443/")).toEqual({ name: "billing", rest: ".example.test:8443" });
-    expect(hostOf("http://127.0.0.1:4710/ledger")).toEqual({ name: "ledger", rest: " 127.0.0.1:4710" });
+    expect(hostOf("http://127.0.0.1:4710/ledger")).toEqual({ name: "ledger", rest: "" });
+    expect(hostOf("http://192.168.1.7:80/hooks")).toEqual({ name: "192.168.1.7", rest: "" });
+    expect(hostOf("http://localhost:8080/")).toEqual({ name: "localhost", rest: ":8080" });
     expect(hostOf("http://intranet/")).toEqual({ name: "intranet", rest: "" });
     expect(hostOf("nonsense")).toEqual({ name: "nonsense", rest: "" });
   });
@@ -34,15 +36,21 @@ describe("a host", () => {
 
 describe("what an attempt came to", () => {
   test("says what was answered and when it is tried again", () => {
-    expect(said(anAttempt(), { nextAttemptAt: "2026-11-21T15:51:06.000Z" })).toBe("The receiver answered 503. Tried again in round 2 at 15:51:06.");
+    expect(said(anAttempt(), { nextAttemptAt: "2026-11-21T15:51:06.000Z" })).toBe(
+      "The receiver answered 503. Tried again in round 2 at 15:51:06.",
+    );
     const first = anAttempt();
     const second = anAttempt({ round: 2, startedAt: "2026-11-21T15:51:06.000Z" });
-    expect(said(first, { attempts: [second, first], state: "failed" })).toBe("The receiver answered 503. Tried again in round 2 at 15:51:06.");
+    expect(said(first, { attempts: [second, first], state: "failed" })).toBe(
+      "The receiver answered 503. Tried again in round 2 at 15:51:06.",
+    );
   });
 
   test("says that a status is not retried", () => {
     const attempt = anAttempt({ retryable: false, response: { status: 302, headers: [], body: "", bodyLength: 0 } });
-    expect(said(attempt, { state: "failed" })).toBe("The receiver answered 302. Redirects are not followed. The retry profile does not retry 302. Not tried again.");
+    expect(said(attempt, { state: "failed" })).toBe(
+      "The receiver answered 302. Redirects are not followed. The retry profile does not retry 302. Not tried again.",
+    );
   });
 
   test("says of a late answer how much of it had come", () => {
@@ -53,6 +61,16 @@ describe("what an attempt came to", () => {
     });
     expect(said(attempt, { state: "cancelled" })).toBe(
       "After 5 seconds the answer was not complete. The whole answer must be there within 5 seconds. 1,184 of its 4,096 bytes had come, so its status 200 does not count. Not tried again, because the delivery was cancelled.",
+    );
+  });
+
+  test("says of an answer that was cut short that its status does not count", () => {
+    const attempt = anAttempt({
+      outcome: "connection_error",
+      error: { code: "body_cut_short", message: "The receiver closed the connection after 50 of 100 bytes of the answer's body." },
+    });
+    expect(said(attempt, { state: "expired" })).toMatch(
+      /body\. Its status 503 does not count, because the answer was not whole\. Not tried again, because the retry window closed\.$/,
     );
   });
 

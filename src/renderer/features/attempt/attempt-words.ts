@@ -26,7 +26,8 @@ export function hostOf(url: string): { name: string; rest: string } {
   const { hostname, port, pathname } = new URL(url);
   const suffix = port === "" ? "" : `:${port}`;
   // Test endpoints share a host; their path tells them apart.
-  if (/^\d+\.\d+\.\d+\.\d+$|^\[|^localhost$/.test(hostname)) return { name: pathname.slice(1) || hostname, rest: ` ${hostname}${suffix}` };
+  if (/^127\.|^\[::1\]$|^localhost$/.test(hostname) && pathname !== "/") return { name: pathname.slice(1), rest: "" };
+  if (/^[\d.]+$|^\[/.test(hostname)) return { name: hostname, rest: suffix };
   const dot = hostname.indexOf(".");
   return dot === -1 ? { name: hostname, rest: suffix } : { name: hostname.slice(0, dot), rest: hostname.slice(dot) + suffix };
 }
@@ -60,8 +61,12 @@ function whatCame({ outcome, response, error, durationMs, retryable }: Attempt):
 function partOfAnswer(attempt: Attempt): string[] {
   const { outcome, response } = attempt;
   if (response === null || outcome === "success" || outcome === "http_error") return [];
+  if (outcome === "connection_error") return [`Its status ${response.status} does not count, because the answer was not whole.`];
   const announced = announcedLength(attempt);
-  const came = announced === null ? `${count(response.bodyLength)} bytes of its body` : `${count(response.bodyLength)} of its ${count(announced)} bytes`;
+  const came =
+    announced === null
+      ? `${count(response.bodyLength)} bytes of its body`
+      : `${count(response.bodyLength)} of its ${count(announced)} bytes`;
   return [`${came} had come, so its status ${response.status} does not count.`];
 }
 

@@ -9,15 +9,30 @@ import { attemptWord, hostOf } from "./attempt-words.ts";
 import type { Ahead, Attempt } from "./rounds.ts";
 import type { DeliveryCourse } from "./use-course.ts";
 
-export function AttemptsNav({ messageId, course: { rounds, ahead }, current }: { messageId: string; course: DeliveryCourse; current: string }) {
+export function AttemptsNav({
+  messageId,
+  course: { rounds, ahead },
+  current,
+}: {
+  messageId: string;
+  course: DeliveryCourse;
+  current: string;
+}) {
   const row = useRef<HTMLAnchorElement>(null);
-  useEffect(() => row.current?.scrollIntoView({ block: "nearest" }), [current]);
+  const isFirst = useRef(true);
+  // Opening moves the focus in; after that it goes along only if it is here.
+  useEffect(() => {
+    const here = row.current;
+    here?.scrollIntoView({ block: "nearest" });
+    if (isFirst.current || here?.closest("nav")?.contains(document.activeElement)) here?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [current]);
   return (
-    <nav className="pane attempts" aria-label="Attempts by round">
+    <nav className="pane attempts-nav" aria-label="Attempts by round">
       <ol className="pane-body">
         {rounds.map(({ round, startedAt, attempts }) => (
           <li key={round}>
-            <div className="rh">
+            <div className="attempts-round">
               <span>round {round}</span>
               <span className="mono quiet">{clockTime(Date.parse(startedAt))}</span>
             </div>
@@ -43,7 +58,13 @@ function AttemptRow({ messageId, attempt, row }: { messageId: string; attempt: A
   const { name, rest } = hostOf(webhookUrl);
   const isCurrent = row !== null;
   return (
-    <a ref={row} href={attemptHref(messageId, id)} className={isCurrent ? "arow cur" : "arow"} aria-current={isCurrent ? "true" : undefined} title={webhookUrl}>
+    <a
+      ref={row}
+      href={attemptHref(messageId, id)}
+      className={isCurrent ? "attempts-row cur" : "attempts-row"}
+      aria-current={isCurrent ? "true" : undefined}
+      title={webhookUrl}
+    >
       <span className={`tone ${outcome}`}>
         <OutcomeGlyph outcome={outcome} />
         <span className="sr">{outcome}</span>
@@ -65,12 +86,12 @@ function AheadRows({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead 
   const hosts = urls.map((url) => hostOf(url).name).join(", ");
   return (
     <li>
-      <div className={isNext ? "rh due" : "rh"}>
+      <div className={isNext ? "attempts-round due" : "attempts-round"}>
         <span>round {round}</span>
         <span className="mono">{clockTime(at)}</span>
       </div>
       {isUnderWay || isNext ? (
-        <div className="arow pl">
+        <div className="attempts-row pl">
           <span className={`tone ${isUnderWay ? "under_way" : "coming next"}`}>
             <OutcomeGlyph outcome={kind} />
           </span>

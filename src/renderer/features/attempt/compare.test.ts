@@ -6,7 +6,8 @@ const secret = "s3cret";
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = `{"b":"Café <1>","a":[1.5,2]}`;
 const expected = sign(signatureKey(secret), bytes(text));
-const compare = (given: { digest?: string; receiverBody?: string }) => compareWithReceiver({ body: bytes(text), secret, expected, digest: "", receiverBody: "", ...given });
+const compare = (given: { digest?: string; receiverBody?: string }) =>
+  compareWithReceiver({ body: bytes(text), secret, expected, digest: "", receiverBody: "", ...given });
 const digestOf = (body: string): string => sign(signatureKey(secret), bytes(body));
 
 describe("a comparison with a receiver", () => {
@@ -47,24 +48,27 @@ describe("a comparison with a receiver", () => {
 describe("the bytes at the first difference", () => {
   const marked = (ours: string, theirs: string) => {
     const found = excerpts(bytes(ours), bytes(theirs));
-    return found && [found.ours, found.theirs].map(({ from, bytes: part, start, end }) => [from, new TextDecoder().decode(part.subarray(start, end))]);
+    return (
+      found &&
+      [found.ours, found.theirs].map(({ from, bytes: part, start, end }) => [from, new TextDecoder().decode(part.subarray(start, end))])
+    );
   };
 
   test("are those that stand for the same thing", () => {
     expect(marked(`{"a":"Café Löwe"}`, `{"a":"Caf\\u00e9 Löwe"}`)).toEqual([
-      [3, "é"],
-      [3, "\\u00e9"],
+      [5, "é"],
+      [5, "\\u00e9"],
     ]);
     expect(marked(`{"a":1,"b":2}`, `{"a": 1,"b":2}`)).toEqual([
-      [0, ""],
-      [0, " "],
+      [1, ""],
+      [1, " "],
     ]);
   });
 
   test("may be missing on one side", () => {
     expect(marked(`{"a":1}`, `{"a":1}\n`)).toEqual([
-      [1, ""],
-      [1, "\n"],
+      [3, ""],
+      [3, "\n"],
     ]);
     expect(marked("abc", "abc")).toBeNull();
   });

@@ -44,7 +44,10 @@ export function compareWithReceiver({ body, secret, expected, digest, receiverBo
     ...(receiverDigest === "" ? {} : { receiverDigest }),
     ...(given === null ? {} : { receiverBody: given }),
   });
-  const found = given === null && explanation.firstDifference !== null ? respelled(body, secret, receiverDigest, explanation.firstDifference.offset) : null;
+  const found =
+    given === null && explanation.firstDifference !== null
+      ? respelled(body, secret, receiverDigest, explanation.firstDifference.offset)
+      : null;
   const theirs = given ?? found;
   return { explanation, theirs, hits: new Set([explanation.cause, ...aspectsOf(body, theirs)]) };
 }
@@ -73,11 +76,11 @@ function aspectsOf(ours: Uint8Array, theirs: Uint8Array | null): readonly string
 
 export type Excerpt = { from: number; bytes: Uint8Array; /** The bytes that differ, as places in `bytes`. */ start: number; end: number };
 
-const before = 6;
-const shown = 13;
-/** After a difference no longer than this, so many equal bytes are taken for the end of it. */
+const before = 4;
+const shown = 11;
+/** So many equal bytes are taken for the end of a difference, which is no longer than this. */
+const equalBytes = 2;
 const longest = 12;
-const equalBytes = 4;
 
 /** A dozen bytes of both around their first difference. */
 export function excerpts(ours: Uint8Array, theirs: Uint8Array): { ours: Excerpt; theirs: Excerpt } | null {
@@ -117,8 +120,10 @@ function goOnAlike(ours: Uint8Array, at: number, theirs: Uint8Array, otherAt: nu
 /** What a receiver can write where it cannot sign the bytes as they came. */
 export function wayOut(hits: ReadonlySet<string>): { language: string; code: string } | null {
   if (hits.has("escaped_html")) return { language: "Go", code: "encoder.SetEscapeHTML(false)" };
-  if (hits.has("escaped_slash")) return { language: "PHP", code: "json_encode($message,\n            JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE)" };
-  if (hits.has("escaped_non_ascii") || hits.has("spaces")) return { language: "Python", code: 'json.dumps(message, ensure_ascii=False,\n           separators=(",", ":"))' };
+  if (hits.has("escaped_slash"))
+    return { language: "PHP", code: "json_encode($message,\n            JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE)" };
+  if (hits.has("escaped_non_ascii") || hits.has("spaces"))
+    return { language: "Python", code: 'json.dumps(message, ensure_ascii=False,\n           separators=(",", ":"))' };
   if (hits.has("trailing_newline")) return { language: "Go", code: 'bytes.TrimRight(body, "\\n")' };
   return null;
 }

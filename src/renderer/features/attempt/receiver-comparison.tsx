@@ -16,14 +16,21 @@ export function ReceiverComparison({ body, secret, expected }: { body: Uint8Arra
   const [given, setGiven] = useState<Given>({ by: "digest", digest: "", receiverBody: "" });
   const { by, digest, receiverBody } = useDeferredValue(given);
   const comparison = useMemo(
-    () => compareWithReceiver({ body, secret, expected, digest: by === "digest" ? digest : "", receiverBody: by === "body" ? receiverBody : "" }),
+    () =>
+      compareWithReceiver({
+        body,
+        secret,
+        expected,
+        digest: by === "digest" ? digest : "",
+        receiverBody: by === "body" ? receiverBody : "",
+      }),
     [body, secret, expected, by, digest, receiverBody],
   );
   const isEmpty = given.by === "digest" ? given.digest === "" : given.receiverBody === "";
   const clear = (): void => setGiven({ ...given, ...(given.by === "digest" ? { digest: "" } : { receiverBody: "" }) });
 
   return (
-    <section className="section compare">
+    <section className="section sig-compare">
       <div className="section-head">
         <h3>Compare with a receiver</h3>
         <span className="grow" />
@@ -51,7 +58,7 @@ export function ReceiverComparison({ body, secret, expected }: { body: Uint8Arra
           {isEmpty ? null : <IconButton small icon="close" label="Clear" onClick={clear} />}
         </span>
       ) : (
-        <span className="field mono wide area">
+        <span className="field mono wide sig-area">
           <textarea
             value={given.receiverBody}
             rows={4}
@@ -63,7 +70,7 @@ export function ReceiverComparison({ body, secret, expected }: { body: Uint8Arra
           {isEmpty ? null : <IconButton small icon="close" label="Clear" onClick={clear} />}
         </span>
       )}
-      <div aria-live="polite" className="found">
+      <div aria-live="polite" className="sig-found">
         {comparison === null ? (
           <p className="quiet">Key order, spaces, escapes, spellings of numbers, secrets and encodings are tried until one gives it.</p>
         ) : (
@@ -89,7 +96,9 @@ function Found({ comparison: { explanation, theirs, hits }, body }: { comparison
           </p>
           <p className="muted">
             <Sentence text={sentence.slice(end + 1)} />{" "}
-            {theirs === null || theirs.length === body.length ? null : `It has ${count(theirs.length)} bytes in place of ${count(body.length)}. `}
+            {theirs === null || theirs.length === body.length
+              ? null
+              : `It has ${count(theirs.length)} bytes in place of ${count(body.length)}. `}
             {firstDifference === null ? null : (
               <>
                 First differing byte: <b>{firstDifference.offset}</b>.
@@ -100,10 +109,10 @@ function Found({ comparison: { explanation, theirs, hits }, body }: { comparison
       </div>
       {theirs === null ? null : <Bytes ours={body} theirs={theirs} />}
       {isSame ? null : (
-        <ul className="tried" aria-label="What was tried">
+        <ul className="sig-tried" aria-label="What was tried">
           {tried.map(({ cause: each, words }) =>
             hits.has(each) ? (
-              <li key={each} className="hit">
+              <li key={each} className="sig-hit">
                 <StateGlyph state="checked" />
                 {words}
               </li>
@@ -119,9 +128,14 @@ function Found({ comparison: { explanation, theirs, hits }, body }: { comparison
       {way === null ? null : (
         <>
           <p className="muted">If the bytes as they came are out of reach, in {way.language}:</p>
-          <code className="box flexbox two">
+          <code className="sig-box sig-row sig-code">
             <span>{way.code}</span>
-            <IconButton small icon="copy" label={`Copy the ${way.language}`} onClick={() => void copyText(way.code, `the ${way.language}`)} />
+            <IconButton
+              small
+              icon="copy"
+              label={`Copy the ${way.language}`}
+              onClick={() => void copyText(way.code, `the ${way.language}`)}
+            />
           </code>
         </>
       )}
@@ -133,13 +147,13 @@ function Bytes({ ours, theirs }: { ours: Uint8Array; theirs: Uint8Array }) {
   const found = excerpts(ours, theirs);
   if (found === null) return null;
   return (
-    <div className="diff" role="group" aria-label="First differing byte">
+    <div className="sig-diff" role="group" aria-label="First differing byte">
       <span className="quiet">sent</span>
       <Part excerpt={found.ours} />
       <span className="quiet">yours</span>
       <Part excerpt={found.theirs} />
       <span />
-      <code className="here">
+      <code className="sig-here">
         <span style={{ left: `calc(${found.ours.start * 3 + 1} * 1ch)` }}>byte {found.ours.from + found.ours.start}</span>
       </code>
       <span />
@@ -147,10 +161,8 @@ function Bytes({ ours, theirs }: { ours: Uint8Array; theirs: Uint8Array }) {
   );
 }
 
-const decoder = new TextDecoder();
-
 function Part({ excerpt: { bytes, start, end } }: { excerpt: Excerpt }) {
-  const text = (from: number, to: number) => <Visible text={decoder.decode(bytes.subarray(from, to))} />;
+  const text = (from: number, to: number) => <Visible text={wholeCharacters(bytes.subarray(from, to))} />;
   return (
     <>
       <code>
@@ -162,11 +174,17 @@ function Part({ excerpt: { bytes, start, end } }: { excerpt: Excerpt }) {
           </span>
         ))}
       </code>
-      <code className="txt">
+      <code className="sig-txt">
         {text(0, start)}
         {end > start ? <mark>{text(start, end)}</mark> : null}
         {text(end, bytes.length)}
       </code>
     </>
   );
+}
+
+/** An excerpt may begin and end within a character. */
+function wholeCharacters(bytes: Uint8Array): string {
+  const start = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return new TextDecoder().decode(bytes.subarray(Math.max(0, start)), { stream: true });
 }

@@ -20,8 +20,8 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
   const [look, setLook] = useState<CodeLook>("text");
   const about = useLive("about.get", {}, []).answer;
   return (
-    <section className="bytes">
-      <div className="bytes-head">
+    <section className="recorded">
+      <div className="recorded-head">
         <h3>Request</h3>
         <code className="muted clip" title={webhookUrl}>
           {webhookUrl}
@@ -30,7 +30,13 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
         {request.sent ? (
           <>
             <span className="quiet">{count(requestSize(request))} bytes</span>
-            <CodeLookChoice value={request.body} look={look} looks={["text", "hex", "tree"]} label="Show the request's body as" onChange={setLook} />
+            <CodeLookChoice
+              value={request.body}
+              look={look}
+              looks={["text", "hex", "tree"]}
+              label="Show the request's body as"
+              onChange={setLook}
+            />
             <Menu
               trigger={
                 <Button small look="quiet" icon="copy" shortcut="c" title="Copy the attempt; the key c copies the cURL command">
@@ -46,9 +52,14 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
         ) : null}
       </div>
       {request.sent ? (
-        <CodeView value={request.body} as={look} label="Request, exact bytes" before={<Head start={<RequestLine request={request} />} headers={request.headers} />} />
+        <CodeView
+          value={request.body}
+          as={look}
+          label="Request, exact bytes"
+          before={<Head start={<RequestLine request={request} />} headers={request.headers} />}
+        />
       ) : (
-        <p className="nothing muted">Not one byte of the request was sent.</p>
+        <p className="recorded-nothing muted">Not one byte of the request was sent.</p>
       )}
     </section>
   );
@@ -59,11 +70,11 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
   const [look, setLook] = useState<CodeLook>("text");
   if (response === null) {
     return (
-      <section className="bytes">
-        <div className="bytes-head">
+      <section className="recorded">
+        <div className="recorded-head">
           <h3>Response</h3>
         </div>
-        <p className="nothing muted">No answer came.</p>
+        <p className="recorded-nothing muted">No answer came.</p>
       </section>
     );
   }
@@ -72,8 +83,8 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
   const isCut = outcome === "timeout" || outcome === "connection_error";
   const whole = isCut && announced !== null ? announced : response.bodyLength;
   return (
-    <section className="bytes">
-      <div className="bytes-head">
+    <section className="recorded">
+      <div className="recorded-head">
         <h3>Response</h3>
         {isCut ? (
           <span className={`state tone ${outcome}`}>
@@ -83,7 +94,13 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
         ) : null}
         <span className="grow" />
         <span className="quiet">{kept === whole ? `${count(kept)} body bytes` : `${count(kept)} of ${count(whole)} body bytes`}</span>
-        <CodeLookChoice value={response.body} look={look} looks={["text", "hex", "tree"]} label="Show the response's body as" onChange={setLook} />
+        <CodeLookChoice
+          value={response.body}
+          look={look}
+          looks={["text", "hex", "tree"]}
+          label="Show the response's body as"
+          onChange={setLook}
+        />
       </div>
       <CodeView
         value={response.body}
@@ -96,11 +113,23 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
   );
 }
 
-function Missing({ kept, came, announced, outcome }: { kept: number; came: number; announced: number | null; outcome: Attempt["outcome"] }): ReactNode {
+function Missing({
+  kept,
+  came,
+  announced,
+  outcome,
+}: {
+  kept: number;
+  came: number;
+  announced: number | null;
+  outcome: Attempt["outcome"];
+}): ReactNode {
   const notes: string[] = [];
   if (came > kept) notes.push(`… ${count(came - kept)} more bytes came; the first 64 KB are kept`);
   if (announced !== null && announced > came) {
-    notes.push(`… ${count(announced - came)} more bytes were announced and did not come${outcome === "timeout" ? " before the deadline" : ""}`);
+    notes.push(
+      `… ${count(announced - came)} more bytes were announced and did not come${outcome === "timeout" ? " before the deadline" : ""}`,
+    );
   }
   if (kept === 0 && notes.length === 0) notes.push("no body");
   return notes.map((note) => (

@@ -4,13 +4,19 @@ import { courseOf } from "../timeline/course.ts";
 import { aDelivery, anAttempt, webhooks } from "./attempt.fixture.ts";
 import { aheadOf, neighbour, roundsOf, type Delivery } from "./rounds.ts";
 
-const profile = builtInProfiles[0] as (typeof builtInProfiles)[number];
+const [profile] = builtInProfiles;
+if (profile === undefined) throw new Error("there is no retry profile");
 const at = (seconds: number): string => new Date(Date.parse("2026-11-21T15:50:57.000Z") + seconds * 1000).toISOString();
 const ahead = (delivery: Delivery) => aheadOf(courseOf({ delivery, webhooks, profile, seed: 1, jitter: false, now: 0 }));
 
 describe("rounds", () => {
   test("stand in their order, their attempts as the destination lists its webhooks", () => {
-    const attempts = [anAttempt({ round: 2, startedAt: at(10) }), anAttempt({ webhookId: "whk_gone" }), anAttempt({ webhookId: "whk_2", startedAt: at(1) }), anAttempt()];
+    const attempts = [
+      anAttempt({ round: 2, startedAt: at(10) }),
+      anAttempt({ webhookId: "whk_gone" }),
+      anAttempt({ webhookId: "whk_2", startedAt: at(1) }),
+      anAttempt(),
+    ];
     const rounds = roundsOf(aDelivery({ attempts }), webhooks);
     expect(rounds.map(({ round, startedAt, attempts: of }) => [round, startedAt, of.map(({ webhookId }) => webhookId)])).toEqual([
       [1, at(0), ["whk_1", "whk_2", "whk_gone"]],

@@ -21,7 +21,13 @@ export function SignaturePanel({ attempt, destinationId, name }: PanelProps) {
   const { sent, headers } = attempt.request;
   const signature = headers.find(([header]) => header.toLowerCase() === "x-signature")?.[1];
   if (!sent) return <Unsigned>Nothing was sent, so nothing was signed.</Unsigned>;
-  if (signature === undefined) return <Unsigned>The request was not signed, because {name || "its destination"} had no shared secret. Give it one, and later rounds carry a signature.</Unsigned>;
+  if (signature === undefined)
+    return (
+      <Unsigned>
+        The request was not signed, because {name || "its destination"} had no shared secret. Give it one, and later rounds carry a
+        signature.
+      </Unsigned>
+    );
   return <Signed attempt={attempt} destinationId={destinationId} name={name} signature={signature} />;
 }
 
@@ -64,17 +70,25 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
           )}
         </div>
         <ProblemText error={error} />
-        {answer !== undefined && secret === null ? <p className="muted">{name || "The destination"} has no shared secret any more, so the signature cannot be made again.</p> : null}
-        {isRight === false ? <p className="muted">The shared secret of {name || "the destination"} has changed since this attempt was signed.</p> : null}
-        <ol className="steps">
+        {answer !== undefined && secret === null ? (
+          <p className="muted">{name || "The destination"} has no shared secret any more, so the signature cannot be made again.</p>
+        ) : null}
+        {isRight === false ? (
+          <p className="muted">The shared secret of {name || "the destination"} has changed since this attempt was signed.</p>
+        ) : null}
+        <ol className="sig-steps">
           <Step no={1} title="The body's bytes" note={`${count(body.length)} bytes, as sent`}>
-            <code className="box clip">{typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}</code>
+            <code className="sig-box clip">{typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}</code>
           </Step>
-          <Step no={2} title="The key" note={secret === null ? "a shared secret" : `the shared secret of ${name}, ${count(bytesOf(secret).length)} bytes, UTF-8`}>
+          <Step
+            no={2}
+            title="The key"
+            note={secret === null ? "a shared secret" : `the shared secret of ${name}, ${count(bytesOf(secret).length)} bytes, UTF-8`}
+          >
             <Secret secret={secret} />
           </Step>
           <Step no={3} title="HMAC-SHA1" note={`${signature.length / 2} bytes`}>
-            <code className="box digest">{(signature.match(/../g) ?? []).join(" ")}</code>
+            <code className="sig-box sig-digest">{(signature.match(/../g) ?? []).join(" ")}</code>
           </Step>
           <Step
             no={4}
@@ -85,7 +99,7 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
               </>
             }
           >
-            <code className="box flexbox">
+            <code className="sig-box sig-row">
               <span className="clip">{signature}</span>
               <IconButton small icon="copy" label="Copy the digest" onClick={() => void copyText(signature, "the digest")} />
             </code>
@@ -101,7 +115,7 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
 function Step({ no, title, note, children }: { no: number; title: string; note: ReactNode; children: ReactNode }) {
   return (
     <li>
-      <b className="no" aria-hidden="true">
+      <b className="sig-no" aria-hidden="true">
         {no}
       </b>
       <div>
@@ -117,11 +131,11 @@ const mostDots = 24;
 
 function Secret({ secret }: { secret: string | null }) {
   const [isShown, setShown] = useState(false);
-  if (secret === null) return <code className="box">–</code>;
+  if (secret === null) return <code className="sig-box">–</code>;
   return (
-    <code className="box flexbox">
+    <code className="sig-box sig-row">
       {isShown ? (
-        <span className="secret">
+        <span className="sig-secret">
           <Visible text={secret} />
         </span>
       ) : (
@@ -142,20 +156,31 @@ function Snippets() {
   const [language, setLanguage] = useState<SnippetLanguage | null>(null);
   return (
     <>
-      <div className="verify">
+      <div className="sig-verify">
         <span className="muted">Verify it in</span>
         {snippetLanguages.map((each) => (
-          <button key={each} type="button" className="link" aria-expanded={each === language} onClick={() => setLanguage(each === language ? null : each)}>
+          <button
+            key={each}
+            type="button"
+            className="link"
+            aria-expanded={each === language}
+            onClick={() => setLanguage(each === language ? null : each)}
+          >
             {languages[each]}
           </button>
         ))}
       </div>
       {language === null ? null : (
-        <div className="snippet">
-          <pre className="box" tabIndex={0} aria-label={`A receiver in ${languages[language]}`}>
+        <div className="sig-snippet">
+          <pre className="sig-box" tabIndex={0} aria-label={`A receiver in ${languages[language]}`}>
             {verificationSnippet(language)}
           </pre>
-          <IconButton small icon="copy" label={`Copy the receiver in ${languages[language]}`} onClick={() => void copyText(verificationSnippet(language), `the receiver in ${languages[language]}`)} />
+          <IconButton
+            small
+            icon="copy"
+            label={`Copy the receiver in ${languages[language]}`}
+            onClick={() => void copyText(verificationSnippet(language), `the receiver in ${languages[language]}`)}
+          />
         </div>
       )}
     </>

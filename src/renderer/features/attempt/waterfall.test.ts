@@ -3,7 +3,8 @@ import { anAttempt } from "./attempt.fixture.ts";
 import type { Attempt } from "./rounds.ts";
 import { waterfall } from "./waterfall.ts";
 
-const bars = (changes: Partial<Attempt>) => waterfall(anAttempt(changes), 5000).bars.map(({ phase, state, fromMs, toMs }) => [phase, state, fromMs, toMs]);
+const bars = (changes: Partial<Attempt>) =>
+  waterfall(anAttempt(changes), 5000).bars.map(({ phase, state, fromMs, toMs }) => [phase, state, fromMs, toMs]);
 
 describe("the phases of an attempt", () => {
   test("follow one another", () => {
@@ -18,7 +19,9 @@ describe("the phases of an attempt", () => {
   });
 
   test("leave out what plain HTTP and addresses do not need", () => {
-    expect(bars({ webhookUrl: "http://127.0.0.1/", phases: { connect: 1, sent: 2, firstByte: 3, done: 4 } }).map(([phase]) => phase)).toEqual(["connect", "sent", "firstByte", "done"]);
+    expect(
+      bars({ webhookUrl: "http://127.0.0.1/", phases: { connect: 1, sent: 2, firstByte: 3, done: 4 } }).map(([phase]) => phase),
+    ).toEqual(["connect", "sent", "firstByte", "done"]);
   });
 
   test("of a kept connection begin with the request", () => {

@@ -15,7 +15,14 @@ export type PhaseBar = {
 
 export type Waterfall = { bars: PhaseBar[]; axisMs: number; deadlineMs: number; ticks: number[] };
 
-const words: Record<PhaseName, string> = { dns: "DNS", connect: "connect", tls: "TLS", sent: "sent", firstByte: "first byte", done: "done" };
+const words: Record<PhaseName, string> = {
+  dns: "DNS",
+  connect: "connect",
+  tls: "TLS",
+  sent: "sent",
+  firstByte: "first byte",
+  done: "done",
+};
 
 /** The axis shows this much of the time after the deadline. */
 const beyond = 1.2;

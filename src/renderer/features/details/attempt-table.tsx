@@ -23,7 +23,11 @@ export function AttemptTable({ messageId, rounds, ahead }: { messageId: string; 
         </tr>
       </thead>
       <tbody>
-        {rounds.map(({ round, attempts }) => attempts.map((attempt, place) => <AttemptRow key={attempt.id} messageId={messageId} attempt={attempt} round={place === 0 ? round : null} />))}
+        {rounds.map(({ round, attempts }) =>
+          attempts.map((attempt, place) => (
+            <AttemptRow key={attempt.id} messageId={messageId} attempt={attempt} round={place === 0 ? round : null} />
+          )),
+        )}
         {ahead.map((coming) => (
           <AheadRow key={`${coming.kind} ${coming.round}`} ahead={coming} />
         ))}
@@ -42,7 +46,7 @@ function AttemptRow({ messageId, attempt, round }: { messageId: string; attempt:
       <td className="quiet">{round}</td>
       <td className="mono">
         {clockTime(at)}
-        <span className="quiet">{milliseconds(at)}</span>
+        <span className="quiet ms">{milliseconds(at)}</span>
       </td>
       <td>
         <a className="cell-link" href={attemptHref(messageId, id)}>
@@ -50,14 +54,17 @@ function AttemptRow({ messageId, attempt, round }: { messageId: string; attempt:
             <OutcomeGlyph outcome={outcome} />
             {outcome}
           </span>
-          {word === outcome ? null : <span className="muted"> {word}</span>}
+          {word === outcome ? null : <span className="muted clip">{word}</span>}
         </a>
       </td>
       <td className="clip" title={webhookUrl}>
         {host.name}
         <span className="quiet">{host.rest}</span>
       </td>
-      <td className={simulated ? "mono right due" : "mono right"} title={simulated ? "clock time, because a test endpoint held it" : undefined}>
+      <td
+        className={simulated ? "mono right due" : "mono right"}
+        title={simulated ? "clock time, because a test endpoint held it" : undefined}
+      >
         {duration(durationMs)}
       </td>
     </tr>

@@ -36,7 +36,9 @@ describe("cURL", () => {
       ["X-Empty", ""],
       ["X-Quote", `it's "$HOME"`],
     ];
-    const attempt = anAttempt({ request: { sent: true, method: "POST", url: "http://x/?a='b'", headers: sent, body: `{"a":"it's @ \\n \`x\` Café"}` } });
+    const attempt = anAttempt({
+      request: { sent: true, method: "POST", url: "http://x/?a='b'", headers: sent, body: `{"a":"it's @ \\n \`x\` Café"}` },
+    });
     expect(curlOfAttempt(attempt).split(" \\\n  ")).toEqual([
       `curl -X POST 'http://x/?a='\\''b'\\'''`,
       `-H 'X-Signature: 42bb'`,

@@ -8,7 +8,16 @@ type Attempt = Message["deliveries"][number]["attempts"][number];
 type Headers = [string, string][];
 
 /** curl makes these itself, or they are about the bytes of a body that is written anew. */
-const madeByCurl = new Set(["host", "content-length", "connection", "transfer-encoding", "content-encoding", "accept-encoding", "expect", "keep-alive"]);
+const madeByCurl = new Set([
+  "host",
+  "content-length",
+  "connection",
+  "transfer-encoding",
+  "content-encoding",
+  "accept-encoding",
+  "expect",
+  "keep-alive",
+]);
 
 /** A single argument must stay well below Linux's 128 KB. */
 const longestArgument = 100_000;
@@ -106,7 +115,11 @@ function entryOf(attempt: Attempt) {
       httpVersion: "HTTP/1.1",
       cookies: [],
       headers: list(response?.headers ?? []),
-      content: { size: response?.bodyLength ?? 0, mimeType: valueOf(response?.headers ?? [], "content-type"), ...contentOf(response?.body ?? "") },
+      content: {
+        size: response?.bodyLength ?? 0,
+        mimeType: valueOf(response?.headers ?? [], "content-type"),
+        ...contentOf(response?.body ?? ""),
+      },
       redirectURL: valueOf(response?.headers ?? [], "location"),
       headersSize: -1,
       bodySize: response?.bodyLength ?? -1,

@@ -38,7 +38,15 @@ export function useDeliveryActions(): DeliveryActions {
   };
 }
 
-export function DeliveryButtons({ delivery, actions, isPrimary }: { delivery: Delivery; actions: DeliveryActions; /** It is the one that the key `r` retries. */ isPrimary: boolean }) {
+export function DeliveryButtons({
+  delivery,
+  actions,
+  isPrimary,
+}: {
+  delivery: Delivery;
+  actions: DeliveryActions;
+  /** It is the one that the key `r` retries. */ isPrimary: boolean;
+}) {
   return (
     <>
       {canCancel(delivery) ? (
@@ -47,7 +55,12 @@ export function DeliveryButtons({ delivery, actions, isPrimary }: { delivery: De
         </Button>
       ) : null}
       {canRetry(delivery) ? (
-        <Button small look={isPrimary ? "primary" : "outlined"} {...(isPrimary ? { shortcut: "r" } : {})} onClick={() => actions.retry(delivery)}>
+        <Button
+          small
+          look={isPrimary ? "primary" : "outlined"}
+          {...(isPrimary ? { shortcut: "r" } : {})}
+          onClick={() => actions.retry(delivery)}
+        >
           Retry now
         </Button>
       ) : null}

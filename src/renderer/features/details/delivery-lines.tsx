@@ -41,7 +41,13 @@ export function DeliveryLines({ message, names, chosen, actions, onChoose }: Pro
           <li key={delivery.id}>
             <div className={deliveries.length > 1 ? "line one-of-several" : "line"}>
               {deliveries.length > 1 ? (
-                <button type="button" className="choose" aria-pressed={isChosen} title={`Show the delivery to ${name}`} onClick={() => onChoose(delivery.id)}>
+                <button
+                  type="button"
+                  className="delivery-choice"
+                  aria-pressed={isChosen}
+                  title={`Show the delivery to ${name}`}
+                  onClick={() => onChoose(delivery.id)}
+                >
                   <StateWord delivery={delivery} />
                   <span className="clip strong">{name}</span>
                 </button>

@@ -39,7 +39,8 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
   const copyCurl = useCopyCurl(message);
   const pane = useRef<HTMLElement>(null);
 
-  const chosen = message?.deliveries.find((delivery) => delivery.id === chosenId) ?? (message === undefined ? undefined : mostTelling(message));
+  const chosen =
+    message?.deliveries.find((delivery) => delivery.id === chosenId) ?? (message === undefined ? undefined : mostTelling(message));
   const openAttempt = (attemptId: string): void => goTo(attemptHref(id, attemptId));
   const openLast = (): void => {
     const last = chosen?.attempts.at(-1);
@@ -59,7 +60,9 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
     },
   });
   // Opening moves the focus in; walking on to another message leaves it where it is.
-  useEffect(() => pane.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    pane.current?.focus({ preventScroll: true });
+  }, []);
 
   return (
     <section
@@ -74,7 +77,7 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
       }}
     >
       {message === undefined ? (
-        <div className="pane-head">
+        <div className="details-head">
           <div className="line">
             <ProblemText error={error} />
             <span className="grow" />
@@ -114,7 +117,11 @@ function Details({ message, chosen, names, actions, onClose, onOpenAttempt }: De
       <Head message={message} chosen={chosen} names={names} actions={actions} onClose={onClose} />
       <div className="pane-body">
         <Trace message={message} names={names} library={library} filled={filled} />
-        {chosen === undefined ? <WhyNot message={message} /> : <RetryTimeline message={message} delivery={chosen} onOpenAttempt={onOpenAttempt} />}
+        {chosen === undefined ? (
+          <WhyNot message={message} />
+        ) : (
+          <RetryTimeline message={message} delivery={chosen} onOpenAttempt={onOpenAttempt} />
+        )}
         <MessageTabs message={message} delivery={chosen} changes={changes} />
       </div>
     </>
@@ -147,7 +154,7 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
       goTo(messageHref(replayed.id));
     });
   return (
-    <header className="pane-head">
+    <header className="details-head">
       <div className="line">
         <MessageTitle message={message} level="h2" />
         <span className="grow" />

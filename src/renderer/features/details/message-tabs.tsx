@@ -19,7 +19,15 @@ type Delivery = Message["deliveries"][number];
 
 const ofMessage: readonly DetailsTab[] = ["payload", "raw", "attempts", "signature"];
 
-export function MessageTabs({ message, delivery, changes }: { message: Message; delivery: Delivery | undefined; changes: PayloadChanges | null }) {
+export function MessageTabs({
+  message,
+  delivery,
+  changes,
+}: {
+  message: Message;
+  delivery: Delivery | undefined;
+  changes: PayloadChanges | null;
+}) {
   const wanted = usePlace((place) => place.query["tab"]);
   const [look, setLook] = useState<CodeLook>("tree");
   const possible = delivery === undefined ? (["raw"] as const) : ofMessage;
@@ -32,17 +40,21 @@ export function MessageTabs({ message, delivery, changes }: { message: Message; 
     <Tabs
       label="Parts of the message"
       tab={tab}
-      tabs={possible.map((value) => ({ value, label: labels[value], ...(value === "attempts" ? { count: delivery?.attempts.length ?? 0 } : {}) }))}
+      tabs={possible.map((value) => ({
+        value,
+        label: labels[value],
+        ...(value === "attempts" ? { count: delivery?.attempts.length ?? 0 } : {}),
+      }))}
       onChange={(value) => usePlace.getState().change({ query: { tab: value } })}
       tools={
         isBytes ? (
           <>
             {tab === "payload" && look === "tree" && changes !== null ? (
-              <span className="quiet key wide-only">
+              <span className="quiet details-key wide-only">
                 <b className="tone delivered">+</b> added <b className="tone waiting">~</b> changed
               </span>
             ) : (
-              <span className="quiet key wide-only">{count(sizeOf(shown))} bytes</span>
+              <span className="quiet details-key wide-only">{count(sizeOf(shown))} bytes</span>
             )}
             <CodeLookChoice value={shown} look={look} onChange={setLook} />
           </>
@@ -50,7 +62,13 @@ export function MessageTabs({ message, delivery, changes }: { message: Message; 
       }
     >
       {tab === "payload" ? (
-        <CodeView value={shown} as={look} label="Delivered payload" marks={changes?.marks} after={<LeftOut names={changes?.leftOut ?? []} />} />
+        <CodeView
+          value={shown}
+          as={look}
+          label="Delivered payload"
+          marks={changes?.marks}
+          after={<LeftOut names={changes?.leftOut ?? []} />}
+        />
       ) : tab === "raw" ? (
         <CodeView value={shown} as={look} label="Raw message" />
       ) : delivery === undefined ? null : tab === "attempts" ? (

@@ -9,7 +9,10 @@ function changesOf(raw: string, payload: string) {
 
 describe("a payload beside its message", () => {
   test("has nothing to say of what is the same, in whatever order", () => {
-    expect(changesOf(`{"b": [1, {"c":null}], "a":"x", "e":{ }}`, `{"a":"x","e":{},"b":[1,{"c":null}]}`)).toEqual({ leftOut: [], marks: {} });
+    expect(changesOf(`{"b": [1, {"c":null}], "a":"x", "e":{ }}`, `{"a":"x","e":{},"b":[1,{"c":null}]}`)).toEqual({
+      leftOut: [],
+      marks: {},
+    });
   });
 
   test("marks members that were added, with all that is in them", () => {
@@ -21,17 +24,24 @@ describe("a payload beside its message", () => {
   });
 
   test("marks numbers and strings that are spelled in another way", () => {
-    expect(changesOf(`{"total":184.50,"big":12345678901234567890,"at":"2026-11-21T15:50:55+0000","name":"Caf\\u00e9"}`, `{"total":184.5,"big":12345678901234567000,"at":"2026-11-21T15:50:55.000Z","name":"Café"}`).marks).toEqual({
-      '184.5,': { kind: "changed", was: "184.50" },
+    expect(
+      changesOf(
+        `{"total":184.50,"big":12345678901234567890,"at":"2026-11-21T15:50:55+0000","name":"Caf\\u00e9"}`,
+        `{"total":184.5,"big":12345678901234567000,"at":"2026-11-21T15:50:55.000Z","name":"Café"}`,
+      ).marks,
+    ).toEqual({
+      "184.5,": { kind: "changed", was: "184.50" },
       "123456": { kind: "changed", was: "12345678901234567890" },
-      '"2026-': { kind: "changed", was: '"2026-11-21T15:50:55+0000"' },
-      '"Café"': { kind: "changed", was: '"Caf\\u00e9"' },
+      '"2026-': { kind: "changed", was: "…T15:50:55+0000" },
+      '"Café"': { kind: "changed", was: "Caf\\u00e9" },
     });
   });
 
   test("marks a value of another kind, and keeps long ones short", () => {
-    expect(changesOf(`{"traits":null,"properties":[1],"long":"${"x".repeat(500)}"}`, `{"traits":{},"properties":{"a":1},"long":1}`).marks).toEqual({
-      "{},\"pr": { kind: "changed", was: "null" },
+    expect(
+      changesOf(`{"traits":null,"properties":[1],"long":"${"x".repeat(500)}"}`, `{"traits":{},"properties":{"a":1},"long":1}`).marks,
+    ).toEqual({
+      '{},"pr': { kind: "changed", was: "null" },
       '{"a":1': { kind: "changed", was: "an array" },
       "1}": { kind: "changed", was: `"${"x".repeat(119)}…` },
     });

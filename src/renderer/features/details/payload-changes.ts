@@ -42,11 +42,13 @@ function compare(raw: Json, from: number | undefined, payload: Json, at: number,
   const bracket = payload.text[line.value.start];
   if (line.kind === "open" && was.kind === "open" && raw.text[was.value.start] === bracket) {
     const before = bracket === "{" ? membersOf(raw, from) : itemsOf(raw, from);
-    for (const [name, inner] of bracket === "{" ? membersOf(payload, at) : itemsOf(payload, at)) compare(raw, before.get(name), payload, inner, marks);
+    for (const [name, inner] of bracket === "{" ? membersOf(payload, at) : itemsOf(payload, at))
+      compare(raw, before.get(name), payload, inner, marks);
     return;
   }
   const spelling = spellingOf(raw, from);
-  if (spelling !== spellingOf(payload, at)) marks.set(line.value.start, { kind: "changed", was: cut(spelling) });
+  if (spelling !== spellingOf(payload, at))
+    marks.set(line.value.start, { kind: "changed", was: shortened(spelling, spellingOf(payload, at)) });
 }
 
 /** The last member of a name is the one that counts. */
@@ -70,9 +72,18 @@ function spellingOf({ text, lines }: Json, at: number): string {
   return text.slice(start, end).replace(/^([[{])\s+([\]}])$/, "$1$2");
 }
 
-/** What matters is that they differ. */
+/** What matters is where they differ. */
 const longestSpelling = 120;
+/** Characters shown of what both have in front of that. */
+const shownBefore = 9;
 
-function cut(spelling: string): string {
-  return spelling.length > longestSpelling ? `${spelling.slice(0, longestSpelling)}…` : spelling;
+function shortened(was: string, is: string): string {
+  const areStrings = was.startsWith('"') && is.startsWith('"');
+  const before = areStrings ? was.slice(1, -1) : was;
+  const now = areStrings ? is.slice(1, -1) : is;
+  let same = 0;
+  while (same < before.length && before[same] === now[same]) same++;
+  const from = areStrings && same > shownBefore + 2 ? same - shownBefore : 0;
+  const shown = before.slice(from, from + longestSpelling);
+  return `${from > 0 ? "…" : ""}${shown}${from + longestSpelling < before.length ? "…" : ""}`;
 }

@@ -26,7 +26,11 @@ describe("where a delivery stands", () => {
   });
 
   test("offers what its state allows", () => {
-    const offered = (["queued", "sending", "waiting", "delivered", "failed", "expired", "cancelled"] as const).map((state) => [state, canRetry({ state }), canCancel({ state })]);
+    const offered = (["queued", "sending", "waiting", "delivered", "failed", "expired", "cancelled"] as const).map((state) => [
+      state,
+      canRetry({ state }),
+      canCancel({ state }),
+    ]);
     expect(offered).toEqual([
       ["queued", false, true],
       ["sending", false, false],
@@ -41,10 +45,15 @@ describe("where a delivery stands", () => {
 
 describe("a message without a delivery", () => {
   test("says why", () => {
-    expect(whyNotDelivered(aMessage({ state: "rejected", reason: "missing_event", detail: "A track needs `event`." }))).toEqual({ reason: "missing_event", sentences: ["A track needs `event`."] });
+    expect(whyNotDelivered(aMessage({ state: "rejected", reason: "missing_event", detail: "A track needs `event`." }))).toEqual({
+      reason: "missing_event",
+      sentences: ["A track needs `event`."],
+    });
     expect(whyNotDelivered(aMessage({ state: "duplicate", reason: "duplicate" }))?.sentences[0]).toMatch(/within 24 hours/);
     const decision = { destinationId: "dst_1", routed: false, reason: "disabled", detail: "Warehouse is turned off.", warnings: [] };
-    expect(whyNotDelivered(aMessage({ state: "filtered", reason: "disabled", decisions: [decision, { ...decision, destinationId: "dst_2" }] }))).toEqual({ reason: "disabled", sentences: ["Warehouse is turned off."] });
+    expect(
+      whyNotDelivered(aMessage({ state: "filtered", reason: "disabled", decisions: [decision, { ...decision, destinationId: "dst_2" }] })),
+    ).toEqual({ reason: "disabled", sentences: ["Warehouse is turned off."] });
     expect(whyNotDelivered(aMessage({ state: "filtered" }))?.sentences[0]).toMatch(/^No destination is connected/);
     expect(whyNotDelivered(aMessage({ deliveries: [aDelivery()] }))).toBeNull();
   });

@@ -39,9 +39,16 @@ export function whyNotDelivered(message: AnswerOf<"messages.get">): { sentences:
   const { state, reason, detail, decisions } = message;
   if (state === "rejected") return { sentences: [detail ?? "The message was rejected."], reason: reason ?? "rejected" };
   if (state === "duplicate") {
-    return { sentences: ["A message with this messageId came from the same source within 24 hours, so it is not delivered again."], reason: reason ?? "duplicate" };
+    return {
+      sentences: ["A message with this messageId came from the same source within 24 hours, so it is not delivered again."],
+      reason: reason ?? "duplicate",
+    };
   }
   if (message.deliveries.length > 0) return null;
-  if (decisions.length === 0) return { sentences: ["No destination is connected to the message's source. Connect one, then replay the message."], reason: reason ?? "no_destination" };
+  if (decisions.length === 0)
+    return {
+      sentences: ["No destination is connected to the message's source. Connect one, then replay the message."],
+      reason: reason ?? "no_destination",
+    };
   return { sentences: [...new Set(decisions.map((decision) => decision.detail))], reason: reason ?? decisions[0]?.reason ?? "filtered" };
 }

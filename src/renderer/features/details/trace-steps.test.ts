@@ -41,12 +41,25 @@ describe("the trace of a message", () => {
   });
 
   test("names what a duplicate repeats, and what a replay replays", () => {
-    expect(shown(aMessage({ state: "duplicate", duplicateOf: "msg_000000001" }))[1]).toEqual(["duplicate", "checked", null, null, "a duplicate of msg_000000001"]);
-    expect(shown(aMessage({ state: "filtered", replayOf: "msg_000000001" }))[1]?.[4]).toBe("accepted, a replay of msg_000000001, no destination is connected to its source");
+    expect(shown(aMessage({ state: "duplicate", duplicateOf: "msg_000000001" }))[1]).toEqual([
+      "duplicate",
+      "checked",
+      null,
+      null,
+      "a duplicate of msg_000000001",
+    ]);
+    expect(shown(aMessage({ state: "filtered", replayOf: "msg_000000001" }))[1]?.[4]).toBe(
+      "accepted, a replay of msg_000000001, no destination is connected to its source",
+    );
   });
 
   test("says since when a delivery is there", () => {
-    const steps = traceSteps({ message: aMessage({ deliveries: [aDelivery({ createdAt: "2026-11-21T15:50:57.003Z" })] }), names: new Map(), library: null, filled: null });
+    const steps = traceSteps({
+      message: aMessage({ deliveries: [aDelivery({ createdAt: "2026-11-21T15:50:57.003Z" })] }),
+      names: new Map(),
+      library: null,
+      filled: null,
+    });
     expect(steps.at(-1)).toMatchObject({ sinceMs: 3, text: ", waiting, no attempt yet" });
   });
 });
@@ -56,7 +69,9 @@ test("what the request filled in is read from what the payload has and the messa
     const json = { text: payload, lines: jsonLines(payload) ?? [] };
     return filledWords(json, payloadChanges({ text: raw, lines: jsonLines(raw) ?? [] }, json));
   };
-  expect(words(`{"context":{"a":1}}`, `{"version":1,"messageId":"x","context":{"a":1,"ip":"::1"}}`)).toBe("messageId, context.ip filled in");
+  expect(words(`{"context":{"a":1}}`, `{"version":1,"messageId":"x","context":{"a":1,"ip":"::1"}}`)).toBe(
+    "messageId, context.ip filled in",
+  );
   expect(words(`{"messageId":"x"}`, `{"version":1,"messageId":"x"}`)).toBeNull();
   expect(words(`{}`, `{"messageId":"x","timestamp":"y","context":{"ip":"::1","library":{}}}`)).toBe("4 members filled in");
 });

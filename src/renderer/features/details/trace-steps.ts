@@ -57,10 +57,8 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
       title: `${request.method} ${request.path}, ${count(request.size)} bytes`,
     }),
     checked(message, filled),
-    ...message.warnings.map((warning, place) =>
-      step({ id: `warning ${place}`, glyph: "warning", name: "warning", isBranch: true, text: warning, title: warning }),
-    ),
-    ...decisions.flatMap(({ destinationId, routed, reason, detail, warnings }) => [
+    ...message.warnings.map(warningStep),
+    ...decisions.map(({ destinationId, routed, reason, detail }) =>
       step({
         id: `decision ${destinationId}`,
         glyph: routed ? "routed" : "not-routed",
@@ -71,16 +69,18 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
         text: "",
         title: detail,
       }),
-      ...warnings.map((warning, place) =>
-        step({ id: `decision ${destinationId} ${place}`, glyph: "warning", name: "warning", isBranch: true, text: warning, title: warning }),
-      ),
-    ]),
+    ),
+    // They are about the message's integrations, so each decision has the same.
+    ...[...new Set(decisions.flatMap(({ warnings }) => warnings))].map(warningStep),
     ...deliveries.flatMap((delivery) => deliverySteps(delivery, nameOf(delivery.destinationId), message)),
   ];
 }
 
+const warningStep = (text: string): TraceStep => step({ id: `warning ${text}`, glyph: "warning", name: "warning", isBranch: true, text });
+
 function checked({ state, reason, decisions, detail, duplicateOf, replayOf }: Message, filled: string | null): TraceStep {
-  if (state === "rejected") return step({ id: "checked", glyph: "rejected", name: "checked", code: reason, text: "rejected", title: detail });
+  if (state === "rejected")
+    return step({ id: "checked", glyph: "rejected", name: "checked", code: reason, text: "rejected", title: detail });
   if (state === "duplicate")
     return step({ id: "checked", glyph: "duplicate", name: "checked", text: `a duplicate of ${duplicateOf ?? "a message that is gone"}` });
   const parts = ["accepted", replayOf === null ? "" : `a replay of ${replayOf}`, filled ?? ""].filter((part) => part !== "");

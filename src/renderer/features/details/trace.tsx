@@ -6,6 +6,7 @@ import { Visible } from "../../kit/code-rows.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { IconButton } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
+import { Sentence } from "../../kit/sentence.tsx";
 import { visibleText } from "../../kit/visible-text.ts";
 import { clockTime, milliseconds, span } from "../../kit/words.ts";
 import { traceSteps, type TraceStep } from "./trace-steps.ts";
@@ -13,7 +14,17 @@ import { messageHref } from "./places.ts";
 
 type Message = AnswerOf<"messages.get">;
 
-export function Trace({ message, names, library, filled }: { message: Message; names: ReadonlyMap<string, string>; library: string | null; filled: string | null }) {
+export function Trace({
+  message,
+  names,
+  library,
+  filled,
+}: {
+  message: Message;
+  names: ReadonlyMap<string, string>;
+  library: string | null;
+  filled: string | null;
+}) {
   const steps = useMemo(() => traceSteps({ message, names, library, filled }), [message, names, library, filled]);
   const receivedAt = Date.parse(message.receivedAt);
   return (
@@ -28,12 +39,22 @@ export function Trace({ message, names, library, filled }: { message: Message; n
       </div>
       <ol className="trace">
         {steps.map((step) => (
-          <li key={step.id} className={step.isBranch ? "branch" : undefined} title={step.title ?? undefined}>
+          <li
+            key={step.id}
+            className={[step.isBranch ? "branch" : "", step.name === "warning" ? "wraps" : ""].join(" ").trim() || undefined}
+            title={visibleText(
+              [step.strong ?? "", step.code ?? "", step.text, step.title ?? ""].filter((part) => part !== "").join(" "),
+            ).slice(0, 600)}
+          >
             {step.glyph === "warning" ? <WarningGlyph /> : <StateGlyph state={step.glyph} />}
             <span className="name">{step.name}</span>
             <StepText step={step} message={message} />
             <span className="at">
-              {step.name === "received" ? clockTime(receivedAt) + milliseconds(receivedAt) : step.sinceMs === null ? "" : `+${since(step.sinceMs)}`}
+              {step.name === "received"
+                ? clockTime(receivedAt) + milliseconds(receivedAt)
+                : step.sinceMs === null
+                  ? ""
+                  : `+${since(step.sinceMs)}`}
             </span>
           </li>
         ))}
@@ -45,6 +66,20 @@ export function Trace({ message, names, library, filled }: { message: Message; n
 const since = (ms: number): string => (ms < 1000 ? `${ms} ms` : span(ms));
 
 function StepText({ step: { strong, code, text, glyph }, message: { duplicateOf, replayOf } }: { step: TraceStep; message: Message }) {
+  if (glyph === "warning") {
+    return (
+      <span>
+        <Sentence text={text} />
+      </span>
+    );
+  }
+  if (glyph === "rejected") {
+    return (
+      <span className="clip">
+        {text} <span className="reason">{code}</span>
+      </span>
+    );
+  }
   const origin = glyph === "duplicate" ? duplicateOf : glyph === "checked" ? replayOf : null;
   return (
     <span className="clip">

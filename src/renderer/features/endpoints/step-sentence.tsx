@@ -67,6 +67,8 @@ function Effect({ step }: { step: ProgramStep }) {
     );
   }
   const { words, body } = extrasWords(step, durationText);
+  const isLimited = step.match !== undefined || step.chance !== undefined;
+  if (isLimited && words === "no delay, no headers, no body") return null;
   return (
     <span className="clip">
       {step.do === "redirect" ? "Redirects are not followed; " : null}

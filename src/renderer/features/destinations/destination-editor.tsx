@@ -1,0 +1,128 @@
+/** A destination that exists: the same steps as when it was set up, saved together; its switch at once. */
+
+import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { Button, CheckField, IconButton } from "../../kit/controls.tsx";
+import { Menu } from "../../kit/floats.tsx";
+import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { changesOf, draftOf, isChanged, problemsOf, type Destination } from "./destination-draft.ts";
+import { DestinationSteps } from "./destination-steps.tsx";
+import { useDrafts } from "./drafts.ts";
+
+export function DestinationEditor({
+  destination,
+  sources,
+  others,
+  onCreate,
+}: {
+  destination: Destination;
+  sources: AnswerOf<"sources.list">["items"];
+  others: readonly Other[];
+  onCreate: () => void;
+}) {
+  const { id, name, enabled } = destination;
+  const kept = useDrafts((store) => store.drafts[id]);
+  const { keep, drop } = useDrafts.getState();
+  const go = usePlace((place) => place.go);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const [isAsking, setIsAsking] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
+  const draft = kept ?? draftOf(destination);
+  const problems = problemsOf(draft);
+
+  const attempt = async (run: () => Promise<unknown>): Promise<void> => {
+    try {
+      await run();
+      setProblem(null);
+    } catch (error) {
+      setProblem(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  const save = (): Promise<void> =>
+    attempt(async () => {
+      setShowsAll(problems.isWrong);
+      if (problems.isWrong) throw new Error("Something above is not right yet; it says what.");
+      await call("destinations.update", { id, ...changesOf(draft) });
+      drop(id);
+    });
+
+  return (
+    <section className="pane editor" aria-label={`Destination ${name}`}>
+      <header className="pane-title">
+        <h2 className="clip isolate">{name}</h2>
+        <OthersMenu label="Another destination" others={others} more={[{ label: "New destination", icon: "add", onSelect: onCreate }]} />
+        <span className="grow" />
+        <CheckField
+          role="switch"
+          label={enabled ? "enabled" : "disabled"}
+          title="A disabled destination gets no new messages and holds its deliveries while their window runs on"
+          checked={enabled}
+          onChange={(event) => {
+            const next = event.currentTarget.checked;
+            void attempt(() => call("destinations.update", { id, enabled: next }));
+          }}
+        />
+        <Menu
+          trigger={<IconButton icon="more" small label="More: delete" />}
+          items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
+        />
+      </header>
+      <form
+        className="pane-body"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <DestinationSteps
+          draft={draft}
+          problems={problems}
+          showsAll={showsAll}
+          sources={sources}
+          destinationId={id}
+          hasSharedSecret={destination.hasSharedSecret}
+          onChange={(changes) => {
+            setProblem(null);
+            const next = { ...draft, ...changes };
+            if (isChanged(next, destination)) keep(id, next);
+            else drop(id);
+          }}
+        />
+        {kept === undefined && problem === null ? null : (
+          <footer className="save-bar">
+            <ProblemText error={problem} />
+            <Button type="submit" look="primary">
+              Save
+            </Button>
+            <Button
+              onClick={() => {
+                setProblem(null);
+                drop(id);
+              }}
+            >
+              Discard
+            </Button>
+            <span className="muted">webhooks, headers and secret are read at the start of each round</span>
+          </footer>
+        )}
+      </form>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setIsAsking(false)}
+        title={`Delete ${name}?`}
+        action="Delete"
+        onConfirm={async () => {
+          await call("destinations.delete", { id });
+          drop(id);
+          go({ view: "destinations" });
+        }}
+      >
+        Its deliveries that are queued or waiting are cancelled. What it has sent stays on record, with its attempts; its shared secret is gone for good.
+      </ConfirmDialog>
+    </section>
+  );
+}

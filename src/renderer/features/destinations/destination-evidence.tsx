@@ -1,0 +1,141 @@
+/** What became of a destination's deliveries, and receivers that verify what it sends. */
+
+import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { deliveryStates } from "../../../domain/states.ts";
+import { snippetLanguages, verificationSnippet, type SnippetLanguage } from "../../../domain/verification-snippets.ts";
+import { Button, Choice } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { State, StateGlyph } from "../../kit/glyph.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { clockTime, count, milliseconds } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf } from "../../stores/place.ts";
+import type { Destination } from "./destination-draft.ts";
+
+type Shown = "deliveries" | "verify";
+
+export function DestinationEvidence({ destination }: { destination: Destination | null }) {
+  const [chosen, setChosen] = useState<Shown>("deliveries");
+  const shown = destination === null ? "verify" : chosen;
+  return (
+    <section className="pane" aria-label={shown === "deliveries" ? "Deliveries" : "Verify a signature"}>
+      <header className="pane-title">
+        {destination === null ? (
+          <h3>Verify what it sends</h3>
+        ) : (
+          <Choice
+            small
+            label="Show"
+            value={shown}
+            options={[
+              { value: "deliveries", label: "deliveries" },
+              { value: "verify", label: "verify a signature" },
+            ]}
+            onChange={setChosen}
+          />
+        )}
+      </header>
+      {shown === "verify" ? <Verification /> : destination === null ? null : <Deliveries destination={destination} />}
+    </section>
+  );
+}
+
+/** Some more than are seen at once; all of them are in Live. */
+const pageSize = 40;
+
+function Deliveries({ destination: { id, enabled, sourceIds } }: { destination: Destination }) {
+  const { answer, error } = useLive("deliveries.list", { destinationId: id, limit: pageSize }, ["deliveries"]);
+  if (answer === undefined) return <ProblemText error={error} />;
+  if (answer.items.length === 0) {
+    return (
+      <p className="nothing-delivered muted">
+        {!enabled
+          ? "Nothing yet: it is disabled."
+          : sourceIds.length === 0
+            ? "Nothing yet: it is connected to no source."
+            : "Nothing yet. The first message of its sources opens here."}
+      </p>
+    );
+  }
+  return (
+    <>
+      <div className="delivery-rows" role="table" aria-label="Deliveries, newest first">
+        <div className="row head" role="row">
+          <span role="columnheader">queued ↓</span>
+          <span role="columnheader">state</span>
+          <span role="columnheader">reason</span>
+          <span role="columnheader" className="right">
+            rounds
+          </span>
+        </div>
+        <div className="list-body" role="rowgroup" tabIndex={0} aria-label="Deliveries">
+          {answer.items.map((delivery) => (
+            <DeliveryRow key={delivery.id} delivery={delivery} />
+          ))}
+        </div>
+      </div>
+      <p className="delivery-count quiet">
+        {answer.items.length < answer.total ? `the newest ${pageSize} of ` : ""}
+        {count(answer.total)}
+        {answer.totalCapped ? " or more" : ""} {answer.total === 1 ? "delivery" : "deliveries"}
+        <StateCounts items={answer.items} />
+      </p>
+    </>
+  );
+}
+
+function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["items"][number] }) {
+  const at = Date.parse(delivery.createdAt);
+  return (
+    <div className="row" role="row">
+      <span role="cell" className="mono">
+        <a className="link" href={hashOf({ view: "live", path: [delivery.messageRowId], query: {} })} aria-label={`Open the message queued at ${clockTime(at)}`}>
+          {clockTime(at)}
+          <span className="ms">{milliseconds(at)}</span>
+        </a>
+      </span>
+      <span role="cell">
+        <State state={delivery.state} />
+      </span>
+      <span role="cell" className="muted">
+        {delivery.nextAttemptAt === null ? <code>{delivery.reason}</code> : <span className="due">next {clockTime(Date.parse(delivery.nextAttemptAt))}</span>}
+      </span>
+      <span role="cell" className="right">
+        {count(delivery.rounds)}
+      </span>
+    </div>
+  );
+}
+
+function StateCounts({ items }: { items: AnswerOf<"deliveries.list">["items"] }) {
+  return deliveryStates.map((state) => {
+    const number = items.filter((item) => item.state === state).length;
+    return number === 0 ? null : (
+      <span key={state} className={`state ${state}`} title={`${state}, of those listed`}>
+        <StateGlyph state={state} />
+        {count(number)}
+      </span>
+    );
+  });
+}
+
+function Verification() {
+  const [language, setLanguage] = useState<SnippetLanguage>("node");
+  const snippet = verificationSnippet(language);
+  return (
+    <div className="pane-body">
+      <div className="snippet-head">
+        <Choice small label="Language" value={language} options={snippetLanguages.map((each) => ({ value: each, label: each }))} onChange={setLanguage} />
+        <span className="muted clip">a receiver that checks X-Signature</span>
+        <span className="grow" />
+        <Button small icon="copy" onClick={() => void copyText(snippet, `the ${language} receiver`)}>
+          Copy
+        </Button>
+      </div>
+      <pre className="code snippet" tabIndex={0} aria-label={`${language} receiver`}>
+        {snippet}
+      </pre>
+    </div>
+  );
+}

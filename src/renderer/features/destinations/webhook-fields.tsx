@@ -1,0 +1,115 @@
+/** The URLs of a destination, checked as they are typed; a test endpoint can be chosen in place of typing one. */
+
+import { useId, useState } from "react";
+import { maxWebhooks } from "../../../domain/webhook-rules.ts";
+import { FieldNote } from "../../kit/commit-field.tsx";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { Menu, type MenuItem } from "../../kit/floats.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+import { printProgram } from "../endpoints/program-text.ts";
+import type { DraftProblems, WebhookDraft } from "./destination-draft.ts";
+
+export function WebhookFields({
+  webhooks,
+  problems,
+  showsAll,
+  onChange,
+}: {
+  webhooks: readonly WebhookDraft[];
+  problems: DraftProblems["webhooks"];
+  showsAll: boolean;
+  onChange: (webhooks: WebhookDraft[]) => void;
+}) {
+  const [problem, setProblem] = useState<Error | null>(null);
+  return (
+    <>
+      <ol className="webhook-fields">
+        {webhooks.map((webhook, place) => (
+          <WebhookField
+            // oxlint-disable-next-line react/no-array-index-key -- a URL that is being typed has nothing but its place
+            key={place}
+            number={place + 1}
+            url={webhook.url}
+            error={problems[place]?.url ?? null}
+            showsAll={showsAll}
+            onChange={(url) => onChange(webhooks.with(place, { ...webhook, url }))}
+            onRemove={webhooks.length === 1 ? null : () => onChange(webhooks.toSpliced(place, 1))}
+            onProblem={setProblem}
+          />
+        ))}
+      </ol>
+      <ProblemText error={problem} />
+      {webhooks.length < maxWebhooks ? (
+        <Button small icon="add" onClick={() => onChange([...webhooks, { url: "", headers: [] }])}>
+          Add a webhook
+        </Button>
+      ) : (
+        <p className="quiet">A destination has at most {maxWebhooks} webhooks.</p>
+      )}
+      {webhooks.length > 1 ? <p className="quiet">Each round goes to all of them at once. When one answers 2xx, the others are not retried.</p> : null}
+    </>
+  );
+}
+
+type WebhookFieldProps = {
+  number: number;
+  url: string;
+  error: string | null;
+  showsAll: boolean;
+  onChange: (url: string) => void;
+  /** Null for the only one. */
+  onRemove: (() => void) | null;
+  onProblem: (problem: Error | null) => void;
+};
+
+function WebhookField({ number, url, error, showsAll, onChange, onRemove, onProblem }: WebhookFieldProps) {
+  const id = useId();
+  const [wasLeft, setWasLeft] = useState(false);
+  const endpoints = useLive("endpoints.list", {}, ["endpoints", "received"]).answer?.items ?? [];
+  // An empty field is wrong only when it has been left, or everything is to be saved.
+  const shown = url === "" && !wasLeft && !showsAll ? null : error;
+  const choices: MenuItem[] = [
+    ...endpoints.map((endpoint) => ({ label: endpoint.name, hint: printProgram(endpoint.steps), onSelect: () => onChange(endpoint.url) })),
+    ...(endpoints.length === 0 ? [] : (["line"] as const)),
+    {
+      label: "A new one that always answers 200",
+      icon: "add",
+      onSelect: () => {
+        call("endpoints.create", { name: "always-200", steps: [{ do: "answer", status: 200 }] }).then(
+          (made) => {
+            onProblem(null);
+            onChange(made.url);
+          },
+          (raised: unknown) => onProblem(raised instanceof Error ? raised : new Error(String(raised))),
+        );
+      },
+    },
+  ];
+  return (
+    <li>
+      <label className="sr" htmlFor={id}>
+        URL of webhook {number}
+      </label>
+      <span className={shown === null ? "field mono" : "field mono wrong"}>
+        <input
+          id={id}
+          type="text"
+          inputMode="url"
+          spellCheck={false}
+          autoComplete="off"
+          placeholder="https://example.com/hook"
+          value={url}
+          aria-invalid={shown !== null || undefined}
+          aria-describedby={`${id}-note`}
+          onChange={(event) => onChange(event.currentTarget.value)}
+          onBlur={() => setWasLeft(true)}
+        />
+      </span>
+      <Menu trigger={<IconButton icon="endpoints" label={`Choose a test endpoint for webhook ${number}`} />} items={choices} />
+      {onRemove === null ? <span /> : <IconButton icon="close" label={`Remove webhook ${number}`} onClick={onRemove} />}
+      <FieldNote id={`${id}-note`} error={shown} />
+    </li>
+  );
+}

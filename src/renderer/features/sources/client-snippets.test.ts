@@ -1,0 +1,26 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { clientSnippet, snippetKinds } from "./client-snippets.ts";
+
+const ingestUrl = "http://127.0.0.1:4700";
+
+describe("pointing a client here", () => {
+  test.each(snippetKinds)("%s names the address and the write key", (kind) => {
+    const snippet = clientSnippet(kind, { ingestUrl, writeKey: "wk_1" });
+    expect(snippet).toContain("127.0.0.1:4700");
+    expect(snippet).toContain("wk_1");
+  });
+
+  test("a shell sees any write key as one word", () => {
+    for (const writeKey of ["wk_1", "it's $(whoami)", 'a "b" \\ c', "; rm"]) {
+      const snippet = clientSnippet("cURL", { ingestUrl, writeKey });
+      const words = execFileSync("sh", ["-c", `printf '%s\\n' ${snippet.replace(/^curl /, "")}`], { encoding: "utf8" }).split("\n");
+      expect(words[words.indexOf("-u") + 1]).toBe(`${writeKey}:`);
+    }
+  });
+
+  test("JavaScript and Go see it as one string", () => {
+    const writeKey = 'a "b" \\ c';
+    for (const kind of ["Node", "Go", "browser"] as const) expect(clientSnippet(kind, { ingestUrl, writeKey })).toContain(JSON.stringify(writeKey));
+  });
+});

@@ -1,0 +1,179 @@
+/** Faults that a source shows its clients: an error answer, a delay, a cut; for the next requests or a share of them. */
+
+import { useState } from "react";
+import { CommitField } from "../../kit/commit-field.tsx";
+import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
+import { durationText, parseDuration } from "../../kit/duration-text.ts";
+import { ProblemText } from "../../kit/problem.tsx";
+import { faultDoing, faultWith, faultWords, newFault, type Fault } from "./fault-words.ts";
+
+type Change = (fault: Fault) => Promise<unknown>;
+
+export function FaultsEditor({ faults, onChange }: { faults: readonly Fault[]; onChange: (faults: readonly Fault[]) => Promise<unknown> }) {
+  const [problem, setProblem] = useState<Error | null>(null);
+  const set = (next: readonly Fault[]): void => {
+    onChange(next).then(
+      () => setProblem(null),
+      (error: unknown) => setProblem(error instanceof Error ? error : new Error(String(error))),
+    );
+  };
+  return (
+    <section className="section faults" aria-labelledby="faults-title">
+      <div className="section-head">
+        <h3 id="faults-title">Faults</h3>
+        <span className="muted clip">what its clients meet, to see how they retry</span>
+        <span className="grow" />
+        {faults.length === 0 ? null : (
+          <Button small look="quiet" title="Begins the counts of the next requests again" onClick={() => set(faults)}>
+            Arm again
+          </Button>
+        )}
+        <Button small icon="add" onClick={() => set([...faults, newFault])}>
+          Add a fault
+        </Button>
+      </div>
+      <ProblemText error={problem} />
+      {faults.length === 0 ? (
+        <p className="muted">None: every request is taken in as it comes.</p>
+      ) : (
+        <ol className="fault-list">
+          {faults.map((fault, place) => (
+            // oxlint-disable-next-line react/no-array-index-key -- a fault has nothing but its place
+            <li key={place} aria-label={faultWords(fault)}>
+              <FaultFields
+                fault={fault}
+                number={place + 1}
+                onChange={(next) => onChange(faults.with(place, next))}
+                onSet={(next) => set(faults.with(place, next))}
+              />
+              <IconButton icon="close" small label={`Remove fault ${place + 1}`} onClick={() => set(faults.toSpliced(place, 1))} />
+            </li>
+          ))}
+        </ol>
+      )}
+      {faults.length > 1 ? <p className="quiet">Delays add up; of the others a request meets the first that is not over.</p> : null}
+    </section>
+  );
+}
+
+const actions = [
+  { value: "answer", label: "answer" },
+  { value: "delay", label: "delay" },
+  { value: "cut", label: "cut" },
+] as const;
+
+const statuses = ["500", "503", "429"] as const;
+
+function FaultFields({ fault, number, onChange, onSet }: { fault: Fault; number: number; onChange: Change; onSet: (fault: Fault) => void }) {
+  const status = String(fault.status ?? 500);
+  const options = (statuses as readonly string[]).includes(status) ? statuses : [...statuses, status];
+  return (
+    <div className="fault-fields">
+      <SelectField aria-label={`What fault ${number} does`} value={fault.do} options={actions} onChange={(does) => onSet(faultDoing(fault, does))} />
+      {fault.do === "answer" ? (
+        <>
+          <SelectField
+            aria-label={`Status of fault ${number}`}
+            value={status}
+            options={options.map((each) => ({ value: each, label: each }))}
+            onChange={(next) => onSet(faultWith(fault, "status", Number(next)))}
+          />
+          <span className="muted">Retry-After</span>
+          <NumberField label={`Retry-After of fault ${number}`} unit="s" placeholder="none" value={fault.retryAfter} onCommit={(value) => onChange(faultWith(fault, "retryAfter", value))} />
+        </>
+      ) : null}
+      <span className="muted">{fault.do === "delay" ? "by" : "after"}</span>
+      <CommitField
+        label={`Delay of fault ${number}`}
+        shown="hidden"
+        small
+        name="fault-number"
+        placeholder="no delay"
+        text={fault.delayMs === undefined ? "" : durationText(fault.delayMs)}
+        check={(text) => (text.trim() === "" || parseDuration(text) !== null ? null : "A time is written as 800 ms or 2 s.")}
+        onCommit={(text) => onChange(faultWith(fault, "delayMs", parseDuration(text)))}
+      />
+      <span className="muted">for</span>
+      <WhenFields fault={fault} number={number} onChange={onChange} onSet={onSet} />
+    </div>
+  );
+}
+
+const whens = [
+  { value: "every", label: "every request" },
+  { value: "next", label: "the next" },
+  { value: "share", label: "a share of" },
+] as const;
+
+function WhenFields({ fault, number, onChange, onSet }: { fault: Fault; number: number; onChange: Change; onSet: (fault: Fault) => void }) {
+  const when = fault.chance !== undefined ? "share" : fault.times === undefined ? "every" : "next";
+  return (
+    <>
+      <SelectField
+        aria-label={`When fault ${number} is met`}
+        value={when}
+        options={whens}
+        onChange={(next) => {
+          const { times: _, chance: __, ...plain } = fault;
+          onSet(next === "every" ? plain : next === "next" ? { ...plain, times: 3 } : { ...plain, chance: 0.1 });
+        }}
+      />
+      {when === "next" ? (
+        <NumberField
+          label={`Requests of fault ${number}`}
+          unit="requests"
+          value={fault.times}
+          least={1}
+          onCommit={(value) => onChange(faultWith(fault, "times", value ?? 1))}
+        />
+      ) : null}
+      {when === "share" ? (
+        <NumberField
+          label={`Share of fault ${number}`}
+          unit="%"
+          value={Number(((fault.chance ?? 0) * 100).toPrecision(12))}
+          most={100}
+          onCommit={(value) => onChange(faultWith(fault, "chance", (value ?? 0) / 100))}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function NumberField({
+  label,
+  unit,
+  value,
+  placeholder,
+  least = 0,
+  most = 1_000_000,
+  onCommit,
+}: {
+  label: string;
+  unit: string;
+  value: number | undefined;
+  /** With one, the field may be empty. */
+  placeholder?: string;
+  least?: number;
+  most?: number;
+  onCommit: (value: number | null) => Promise<unknown>;
+}) {
+  return (
+    <CommitField
+      label={label}
+      shown="hidden"
+      small
+      name="fault-number"
+      unit={unit}
+      inputMode="decimal"
+      placeholder={placeholder}
+      text={value === undefined ? "" : String(value)}
+      check={(text) => {
+        if (text.trim() === "") return placeholder === undefined ? "A number." : null;
+        const number = Number(text);
+        return number >= least && number <= most ? null : `A number from ${least} to ${most}.`;
+      }}
+      onCommit={(text) => onCommit(text.trim() === "" ? null : Number(text))}
+    />
+  );
+}

@@ -1,0 +1,169 @@
+/** One source: its write key, how it answers, and the faults it shows its clients. Every change is saved at once. */
+
+import { useState } from "react";
+import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
+import { sourceKinds } from "../../../domain/states.ts";
+import { CommitField } from "../../kit/commit-field.tsx";
+import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { CheckField, Choice, IconButton } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { Menu } from "../../kit/floats.tsx";
+import { Icon } from "../../kit/icon.tsx";
+import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf, usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { FaultsEditor } from "./faults-editor.tsx";
+
+type Source = AnswerOf<"sources.get">;
+
+const modeSentences = {
+  explain: "An unknown write key gets 401, a rejected call 400, and a batch the list of what was rejected and why.",
+  production: "200 for everything but malformed or oversized requests, as the hosted service answers. Reasons show only here.",
+};
+
+export function SourceEditor({
+  source,
+  others,
+  unknown,
+  problem,
+  onCreate,
+}: {
+  source: Source;
+  others: readonly Other[];
+  unknown: number;
+  problem: Error | null;
+  onCreate: () => void;
+}) {
+  const { id, name } = source;
+  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
+  const go = usePlace((place) => place.go);
+  const change = usePlace((place) => place.change);
+  const isNew = usePlace((place) => place.query["name"] === "edit");
+  const [isAsking, setIsAsking] = useState(false);
+  const [refusal, setRefusal] = useState<Error | null>(null);
+  const connected = destinations.filter((destination) => destination.sourceIds.includes(id));
+
+  const update = (changes: Omit<InputOf<"sources.update">, "id">): Promise<unknown> => call("sources.update", { id, ...changes });
+  /** For controls that have no place for a sentence of their own. */
+  const set = (changes: Omit<InputOf<"sources.update">, "id">): void => {
+    update(changes).then(
+      () => setRefusal(null),
+      (error: unknown) => setRefusal(error instanceof Error ? error : new Error(String(error))),
+    );
+  };
+
+  return (
+    <section className="pane editor" aria-label={`Source ${name}`}>
+      <header className="pane-title">
+        <h2 className="sr">{name}</h2>
+        <CommitField
+          label="Name"
+          shown="hidden"
+          name="title-field"
+          text={name}
+          startsSelected={isNew}
+          onCommit={async (text) => {
+            await update({ name: text });
+            change({ query: { name: null } });
+          }}
+        />
+        <OthersMenu label="Another source" others={others} more={[{ label: "New source", icon: "add", onSelect: onCreate }]} />
+        <span className="grow" />
+        <Menu
+          trigger={<IconButton icon="more" small label="More: delete" />}
+          items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
+        />
+      </header>
+      <div className="pane-body">
+        {unknown === 0 ? null : (
+          <p className="unknown-note">
+            <Icon name="sources" />
+            <span>
+              {count(unknown)} unknown write {unknown === 1 ? "key" : "keys"} sent requests.{" "}
+              <a className="link" href="#/sources/unknown-keys">
+                Adopt or forget {unknown === 1 ? "it" : "them"}
+              </a>
+            </span>
+          </p>
+        )}
+        <ProblemText error={problem ?? refusal} />
+        <section className="section" aria-label="Write key and kind">
+          <div className="pairs source-pairs">
+            <span className="pair-name">Write key</span>
+            <div className="with-button">
+              <CommitField label="Write key" shown="hidden" mono text={source.writeKey} onCommit={(writeKey) => update({ writeKey })} />
+              <IconButton icon="copy" label="Copy the write key" onClick={() => void copyText(source.writeKey, "the write key")} />
+            </div>
+            <span className="pair-name">Kind</span>
+            <Choice label="Kind" value={source.kind} options={sourceKinds.map((kind) => ({ value: kind, label: kind }))} onChange={(kind) => set({ kind })} />
+            <span className="pair-name">Goes to</span>
+            <span className="goes-to">
+              {connected.length === 0 ? (
+                <span className="muted">
+                  no destination, so its messages end as filtered. <a className="link" href="#/destinations">Connect one</a>
+                </span>
+              ) : (
+                connected.map((destination) => (
+                  <a key={destination.id} className="link clip isolate" href={hashOf({ view: "destinations", path: [destination.id], query: {} })}>
+                    {destination.name}
+                    {destination.enabled ? "" : " (disabled)"}
+                  </a>
+                ))
+              )}
+            </span>
+          </div>
+        </section>
+        <section className="section" aria-label="Answers">
+          <div className="pairs source-pairs">
+            <span className="pair-name">Answer mode</span>
+            <div className="explained">
+              <Choice
+                label="Answer mode"
+                value={source.mode}
+                options={[
+                  { value: "explain", label: "explain" },
+                  { value: "production", label: "production" },
+                ]}
+                onChange={(mode) => set({ mode })}
+              />
+              <p className="quiet">{modeSentences[source.mode]}</p>
+            </div>
+            <span className="pair-name">Duplicates</span>
+            <div className="explained">
+              <CheckField
+                label="Record a messageId that came within 24 hours as a duplicate, and do not deliver it again"
+                checked={source.deduplicate}
+                onChange={(event) => set({ deduplicate: event.currentTarget.checked })}
+              />
+            </div>
+            <span className="pair-name">Clock skew</span>
+            <div className="explained">
+              <CheckField
+                label="Correct timestamps by the difference between sentAt and the time of arrival"
+                checked={source.correctClockSkew}
+                onChange={(event) => set({ correctClockSkew: event.currentTarget.checked })}
+              />
+            </div>
+          </div>
+        </section>
+        <FaultsEditor faults={source.faults} onChange={(faults) => update({ faults: [...faults] })} />
+      </div>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setIsAsking(false)}
+        title={`Delete ${name}?`}
+        action="Delete"
+        onConfirm={async () => {
+          await call("sources.delete", { id });
+          go({ view: "sources" });
+        }}
+      >
+        Requests with its write key are unknown from then on, and it leaves {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}.
+        Its messages stay on record.
+      </ConfirmDialog>
+    </section>
+  );
+}

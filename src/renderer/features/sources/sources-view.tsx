@@ -1,0 +1,128 @@
+/** Sources: where messages come from, write keys that nobody has yet, and how a client is pointed here. */
+
+import { useMemo, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useOffer, type Command } from "../../stores/commands.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf, usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { ClientSnippetPane } from "./client-snippet-pane.tsx";
+import { SourceEditor } from "./source-editor.tsx";
+import { UnknownKeys } from "./unknown-keys.tsx";
+import "./sources.css";
+
+/** The place of the unknown write keys among the sources. */
+export const unknownPath = "unknown-keys";
+
+export function SourcesView() {
+  const { answer, error } = useLive("sources.list", {}, ["sources"]);
+  const unknown = useLive("unknownKeys.list", {}, ["unknown-keys"]).answer?.items ?? [];
+  const openId = usePlace((place) => place.path[0]);
+  const go = usePlace((place) => place.go);
+  const [problem, setProblem] = useState<Error | null>(null);
+
+  const commands = useMemo<readonly Command[]>(
+    () => [{ id: "sources.new", label: "New source", icon: "sources", hint: "Sources", run: () => void create("New source") }],
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- create knows nothing that changes
+    [],
+  );
+  useOffer("sources", commands);
+
+  async function create(name: string): Promise<void> {
+    try {
+      const made = await call("sources.create", { name });
+      setProblem(null);
+      go({ view: "sources", path: [made.id], query: { name: "edit" } });
+    } catch (raised) {
+      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
+    }
+  }
+
+  if (answer === undefined) return <ProblemText error={error} />;
+  const sources = answer.items;
+  const showsUnknown = openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
+  const current = showsUnknown ? undefined : (sources.find((source) => source.id === openId) ?? (openId === undefined ? sources[0] : undefined));
+  const others = [
+    ...sources.map((source) => ({ label: source.name, hint: source.kind, go: () => go({ view: "sources", path: [source.id] }) })),
+    ...(unknown.length === 0 ? [] : [{ label: "Unknown write keys", hint: count(unknown.length), go: () => go({ view: "sources", path: [unknownPath] }) }]),
+  ];
+
+  const list = (
+    <ListPane title="Sources" tools={<IconButton icon="add" label="New source" onClick={() => void create("New source")} />}>
+      {sources.map((source) => (
+        <ListEntry
+          key={source.id}
+          href={hashOf({ view: "sources", path: [source.id], query: {} })}
+          isCurrent={source === current}
+          name={source.name}
+          aside={source.kind}
+          detail={<SourceDetail source={source} />}
+        />
+      ))}
+      {unknown.length === 0 ? null : (
+        <ListEntry
+          href={hashOf({ view: "sources", path: [unknownPath], query: {} })}
+          isCurrent={showsUnknown}
+          name="Unknown write keys"
+          aside={count(unknown.length)}
+          detail="requests that no source takes in"
+        />
+      )}
+    </ListPane>
+  );
+
+  if (showsUnknown) {
+    return (
+      <ListAndEditor name="sources" title="Sources" list={list} editor={<UnknownKeys keys={unknown} others={others} hasSources={sources.length > 0} />} />
+    );
+  }
+  if (current === undefined) {
+    return (
+      <ListAndEditor
+        name="sources"
+        title="Sources"
+        isEmpty
+        list={list}
+        editor={
+          <section className="empty" aria-label="No source">
+            <h2>{openId === undefined ? "Make the first source" : "There is no such source"}</h2>
+            <p className="lead">
+              A source has a write key. A client that sends with it to the ingest address gets its messages in, and each goes on to the destinations that the
+              source is connected to. Requests with a key that no source has are kept, and can be adopted here.
+            </p>
+            <div className="actions">
+              <Button look="primary" icon="add" onClick={() => void create("Shop web")}>
+                Make a source
+              </Button>
+            </div>
+            <ProblemText error={problem} />
+          </section>
+        }
+        evidence={{ label: "Point a client here", content: <ClientSnippetPane writeKey={null} /> }}
+      />
+    );
+  }
+  return (
+    <ListAndEditor
+      name="sources"
+      title="Sources"
+      list={list}
+      editor={<SourceEditor key={current.id} source={current} others={others} unknown={unknown.length} problem={problem} onCreate={() => void create("New source")} />}
+      evidence={{ label: "Point a client here", content: <ClientSnippetPane writeKey={current.writeKey} /> }}
+    />
+  );
+}
+
+function SourceDetail({ source: { writeKey, mode, faults } }: { source: AnswerOf<"sources.get"> }) {
+  const notes = [...(mode === "production" ? ["production"] : []), ...(faults.length === 0 ? [] : [`${faults.length} fault${faults.length === 1 ? "" : "s"}`])];
+  return (
+    <>
+      <code>{writeKey}</code>
+      {notes.length === 0 ? null : <span className="quiet"> {notes.join(", ")}</span>}
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+/** Write keys that no source has, with the requests that were kept: adopt them as sources, or forget them. */
+
+import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { Button, TextField } from "../../kit/controls.tsx";
+import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { clockTime, count } from "../../kit/words.ts";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+
+type UnknownKey = AnswerOf<"unknownKeys.list">["items"][number];
+
+export function UnknownKeys({ keys, others, hasSources }: { keys: readonly UnknownKey[]; others: readonly Other[]; hasSources: boolean }) {
+  return (
+    <section className="pane editor" aria-label="Unknown write keys">
+      <header className="pane-title">
+        <h2>Unknown write keys</h2>
+        <OthersMenu label="A source" others={others} />
+        <span className="grow" />
+      </header>
+      <div className="pane-body">
+        <div className="settled">
+          <p className="muted">
+            {keys.length === 0
+              ? "There are none. A request with a write key that no source has is kept here, so that nothing is lost when a key was mistyped or not set up yet."
+              : "Requests came with these keys, and no source has them. Adopting a key makes a source of it and takes in what was kept; a new source gets its messages only to destinations that it is connected to."}
+          </p>
+          {keys.map((key) => (
+            <UnknownKeyRow key={key.writeKey} unknownKey={key} />
+          ))}
+          {keys.length === 0 && !hasSources ? <a className="link" href="#/sources">Make a source</a> : null}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, lastPath } }: { unknownKey: UnknownKey }) {
+  const [name, setName] = useState("");
+  const [problem, setProblem] = useState<Error | null>(null);
+  const go = usePlace((place) => place.go);
+  const run = async (action: () => Promise<void>): Promise<void> => {
+    try {
+      await action();
+    } catch (error) {
+      setProblem(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  const given = name.trim() === "" ? suggestedName(writeKey) : name;
+  return (
+    <form
+      className="unknown-key"
+      aria-label={`Unknown write key ${writeKey}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run(async () => {
+          const source = await call("unknownKeys.adopt", { writeKey, name: given });
+          go({ view: "sources", path: [source.id] });
+        });
+      }}
+    >
+      <div className="unknown-what">
+        <code className="strong clip isolate">{writeKey === "" ? "(an empty key)" : writeKey}</code>
+        <span className="muted clip">
+          {count(requests)} {requests === 1 ? "request" : "requests"} kept, first {clockTime(Date.parse(firstAt))}, last {clockTime(Date.parse(lastAt))} to{" "}
+          <code className="isolate">{lastPath}</code>
+        </span>
+      </div>
+      <div className="unknown-do">
+        <TextField aria-label={`Name of the source for ${writeKey}`} placeholder={suggestedName(writeKey)} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <Button type="submit">Adopt</Button>
+        <Button look="quiet" onClick={() => void run(async () => void (await call("unknownKeys.forget", { writeKey })))}>
+          Forget
+        </Button>
+      </div>
+      <ProblemText error={problem} />
+    </form>
+  );
+}
+
+/** A key tells little; it is still better than nothing until a name is given. */
+const suggestedName = (writeKey: string): string => `Source of ${writeKey.slice(0, 40) || "the empty key"}`;

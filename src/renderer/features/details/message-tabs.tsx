@@ -70,7 +70,12 @@ export function MessageTabs({
           after={<LeftOut names={changes?.leftOut ?? []} />}
         />
       ) : tab === "raw" ? (
-        <CodeView value={shown} as={look} label="Raw message" />
+        <CodeView
+          value={shown}
+          as={look}
+          label="Raw message"
+          after={shown === "" ? <CodeLine look="note">no byte of it is on record</CodeLine> : null}
+        />
       ) : delivery === undefined ? null : tab === "attempts" ? (
         <Attempts message={message} delivery={delivery} />
       ) : (

@@ -1,0 +1,72 @@
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { retriesPage } from "./pages/retries.ts";
+import { test } from "./support/inspector-test.ts";
+import type { RunningInspector } from "./support/running-inspector.ts";
+
+/** Failed for good at a webhook that has come back meanwhile. */
+async function fail(inspector: RunningInspector, count: number): Promise<void> {
+  const { endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 410 }] });
+  await inspector.call("clock.set", { mode: "paused" });
+  for (let sent = 0; sent < count; sent += 1000) {
+    await inspector.send(Array.from({ length: Math.min(1000, count - sent) }, (_, nth) => ({ userId: `u_${sent + nth}`, event: "Order Completed" })));
+  }
+  await inspector.call("pipeline.settle", { timeoutMs: 20_000 });
+  await inspector.call("endpoints.update", { id: endpoint.id, steps: [{ do: "answer", status: 200 }] });
+}
+
+/** Number in the first heading like `1,200 deliveries`. */
+const numberIn = (text: string | null): number => Number(/[\d,]+/.exec(text ?? "")?.[0].replaceAll(",", ""));
+
+const states = async (page: Page): Promise<number[]> =>
+  Promise.all((["waiting", "failed"] as const).map(async (state) => numberIn(await retriesPage(page).state(state).textContent())));
+
+describe("many deliveries", () => {
+  test("are retried together: counted first, then with progress to the end", async ({ open, inspector }) => {
+    await fail(inspector, 40);
+    const { page } = await open("/retries?state=failed");
+    const retries = retriesPage(page);
+    await expect.poll(() => states(page)).toEqual([0, 40]);
+    await retries.retryAll.click();
+    await retries.title.filter({ hasText: "Retry 40 deliveries now?" }).waitFor();
+    await retries.confirm.click();
+    await retries.title.filter({ hasText: "40 deliveries taken up" }).waitFor();
+    expect(await retries.progress.getAttribute("aria-valuenow")).toBe("40");
+    await retries.close.click();
+    await expect.poll(() => states(page)).toEqual([0, 0]);
+    const { total } = await inspector.call("deliveries.list", { state: "delivered" });
+    expect(total).toBe(40);
+  });
+
+  test("are cancelled on the way, and the rest stay as they were", async ({ open, inspector }) => {
+    // As many as keep the job busy until somebody has pressed.
+    const count = 12_000;
+    await fail(inspector, count);
+    const { page } = await open("/retries?state=failed");
+    const retries = retriesPage(page);
+    await expect.poll(() => states(page)).toEqual([0, count]);
+    await retries.retryAll.click();
+    await retries.title.filter({ hasText: "Retry 12,000 deliveries now?" }).waitFor();
+    await retries.confirm.click();
+    await retries.cancelRest.click();
+    await retries.title.filter({ hasText: /Cancelled after [\d,]+ of 12,000/ }).waitFor();
+    const taken = numberIn(await retries.title.textContent());
+    expect(taken).toBeLessThan(count);
+    await retries.close.click();
+    await inspector.call("pipeline.settle", { timeoutMs: 20_000 });
+    await expect.poll(() => states(page)).toEqual([0, count - taken]);
+  });
+
+  test("are walked with j and k, retried with r and opened with Enter", async ({ open, inspector }) => {
+    await fail(inspector, 3);
+    const { page } = await open("/retries?state=failed");
+    const retries = retriesPage(page);
+    await expect.poll(() => retries.rows.count()).toBe(3);
+    await page.keyboard.press("j");
+    await page.keyboard.press("r");
+    await expect.poll(() => retries.rows.count()).toBe(2);
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "Message details" }).waitFor();
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect } from "vitest";
+import { framePage } from "./pages/frame.ts";
+import { livePage } from "./pages/live.ts";
+import { palettePage } from "./pages/palette.ts";
+import { test } from "./support/inspector-test.ts";
+
+const minute = 60_000;
+
+describe("the clock bar", () => {
+  test("shows a clock that is not real time differently, in each of its modes", async ({ open, inspector }) => {
+    const { page } = await open();
+    const frame = framePage(page);
+    await frame.clock.getByText("real time").waitFor();
+    for (const [name, mode, speed] of [
+      ["×10", "faster", 10],
+      ["×60", "faster", 60],
+      ["×600", "faster", 600],
+      ["paused", "paused", 0],
+    ] as const) {
+      await frame.mode(name).click();
+      await page.locator(`[data-clock=${mode}]`).waitFor();
+      await expect.poll(() => frame.mode(name).getAttribute("aria-checked")).toBe("true");
+      const clock = await inspector.call("clock.get", {});
+      expect(clock.mode).toBe(mode);
+      if (speed > 0) expect(clock.speed).toBe(speed);
+    }
+    await frame.clock.getByText(/ ahead$/).waitFor();
+    const stands = await frame.now();
+    await page.reload();
+    await expect.poll(() => frame.now()).toBe(stands);
+    await frame.mode("real").click();
+    await page.locator("[data-clock=real]").waitFor();
+    await expect.poll(() => frame.now()).toBeGreaterThan(stands);
+  });
+
+  test("is paused and run again with Space, but not from a field or a button", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "u_1", event: "Seen" }]);
+    const { page } = await open();
+    const frame = framePage(page);
+    await livePage(page).row(/Seen/).waitFor();
+    await page.keyboard.press("Space");
+    await page.locator("[data-clock=paused]").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type(" . ");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    expect((await inspector.call("clock.get", {})).mode).toBe("paused");
+    await page.keyboard.press("Space");
+    await page.locator("[data-clock=real]").waitFor();
+    await frame.mode("×60").click();
+    await page.locator("[data-clock=faster]").waitFor();
+    await livePage(page).grid.focus();
+    await page.keyboard.press("Space");
+    await page.locator("[data-clock=paused]").waitFor();
+    await page.keyboard.press("Space");
+    await page.locator("[data-clock=faster]").waitFor();
+    expect((await inspector.call("clock.get", {})).speed).toBe(60);
+    await frame.advance.focus();
+    await page.keyboard.press("Space");
+    await expect.poll(async () => (await frame.now()) - Date.now()).toBeGreaterThan(10 * minute);
+    expect((await inspector.call("clock.get", {})).mode).toBe("faster");
+  });
+
+  test("advances by a duration, steps to what is due, and runs until nothing is", async ({ open, inspector }) => {
+    await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
+    await inspector.call("clock.set", { mode: "paused" });
+    const { page } = await open();
+    const frame = framePage(page);
+    const live = livePage(page);
+    await frame.step.filter({ hasText: "Nothing is due" }).waitFor();
+    expect(await frame.step.isDisabled()).toBe(true);
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await live.row(/waiting, 1 attempt/).waitFor();
+    await frame.step.filter({ hasText: "Step to next due" }).click();
+    await live.row(/waiting, 2 attempts/).waitFor();
+    const before = await frame.now();
+    await frame.advanceMenu.click();
+    await frame.menuItem("Advance 1 h").click();
+    await expect.poll(() => frame.now()).toBe(before + 60 * minute);
+    await frame.advance.filter({ hasText: "1 h" }).click();
+    await expect.poll(() => frame.now()).toBe(before + 120 * minute);
+    await palettePage(page).run("Run until nothing is due");
+    await live.row(/expired/).waitFor();
+    await frame.step.filter({ hasText: "Nothing is due" }).waitFor();
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect } from "vitest";
+import { composerPage } from "./pages/composer.ts";
+import { framePage } from "./pages/frame.ts";
+import { livePage } from "./pages/live.ts";
+import { palettePage } from "./pages/palette.ts";
+import { test } from "./support/inspector-test.ts";
+
+const labels = ["Live", "Retries", "Sources", "Destinations", "Test endpoints", "Clients", "Profiles", "Audiences", "Deletions", "Scenarios", "Settings"];
+
+describe("the keyboard alone", () => {
+  test("leads to every view through the command palette", async ({ open, inspector }) => {
+    await inspector.shop();
+    const { page } = await open();
+    const palette = palettePage(page);
+    const frame = framePage(page);
+    for (const label of labels.toReversed()) {
+      await palette.run(`Go to ${label}`);
+      await page.locator("nav [aria-current=page]").filter({ hasText: label }).waitFor();
+    }
+    expect(await frame.links.allTextContents()).toEqual(labels);
+  });
+
+  test("leads to every view with Tab and Enter", async ({ open, inspector }) => {
+    await inspector.shop();
+    const { page } = await open();
+    await framePage(page).clock.waitFor();
+    for (const label of labels) {
+      await page.evaluate("document.activeElement?.blur()");
+      await framePage(page).viewLink(label).evaluate((link) => link.ownerDocument.body.focus());
+      for (let presses = 0; presses < 40; presses += 1) {
+        await page.keyboard.press("Tab");
+        if (await framePage(page).viewLink(label).evaluate((link) => link.matches(":focus"))) break;
+      }
+      await page.keyboard.press("Enter");
+      await page.locator("nav [aria-current=page]").filter({ hasText: label }).waitFor();
+    }
+  });
+
+  test("does on Live what the pointer does: walk, open, go back, retry, open the attempt", async ({ open, inspector }) => {
+    await inspector.shop({ steps: [{ do: "answer", status: 410, times: 2 }, { do: "answer" }] });
+    await inspector.send([
+      { userId: "u_1", event: "First" },
+      { userId: "u_2", event: "Second" },
+    ]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open();
+    const live = livePage(page);
+    await live.row(/First/).waitFor();
+    await page.keyboard.press("j");
+    await live.selected.filter({ hasText: "Second" }).waitFor();
+    await page.keyboard.press("j");
+    await live.selected.filter({ hasText: "First" }).waitFor();
+    await page.keyboard.press("r");
+    await live.row(/First .*delivered, 2 attempts/).waitFor();
+    await page.keyboard.press("Enter");
+    const details = page.getByRole("region", { name: "Message details" });
+    await details.getByRole("heading", { name: "First" }).waitFor();
+    await page.keyboard.press("k");
+    await details.getByRole("heading", { name: "Second" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await details.getByRole("heading", { name: "Second" }).waitFor();
+    await page.keyboard.press("Escape");
+    await details.waitFor({ state: "detached" });
+    await expect.poll(() => live.grid.evaluate((grid) => grid.matches(":focus"))).toBe(true);
+  });
+
+  test("reaches every control of every view with Tab, and none of them holds the focus", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "u_1", event: "First" }]);
+    const { items } = await inspector.call("messages.list", {});
+    const { page } = await open();
+    for (const place of [`/live/${items[0]?.id}`, "/sources", "/destinations", "/endpoints", "/retries", "/settings"]) {
+      await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
+      await page.getByRole("main").getByRole("heading").first().waitFor({ state: "attached" });
+      await page.evaluate("document.activeElement?.blur()");
+      await page.evaluate("document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))");
+      // Round once, wherever the focus begins; between the last control and the first one nothing has it.
+      for (let presses = 0; presses < 150; presses += 1) {
+        await page.keyboard.press("Tab");
+        const isBack = await page.evaluate<boolean>(
+          "(() => { const at = document.activeElement; if (at.dataset.seen) return true; if (at !== document.body) at.dataset.seen = 'yes'; return false; })()",
+        );
+        if (isBack) break;
+      }
+      const missed = await page.evaluate<string[]>(`[...document.querySelectorAll("main :is(button, a[href], input, select, textarea, [tabindex='0'])")]
+        .filter((each) => !each.disabled && each.tabIndex === 0 && each.checkVisibility({ visibilityProperty: true }) && !each.dataset.seen)
+        .map((each) => each.outerHTML.slice(0, 120))`);
+      expect(missed, place).toEqual([]);
+    }
+  });
+});
+
+describe("what lies over the views", () => {
+  test("is the list of shortcuts with ?, which Esc closes", async ({ open }) => {
+    const { page } = await open("/sources");
+    const { shortcuts } = palettePage(page);
+    await page.getByRole("heading", { name: "Make the first source" }).waitFor();
+    await page.keyboard.press("?");
+    await shortcuts.waitFor();
+    const words = await shortcuts.innerText();
+    for (const key of ["j", "k", "Enter", "Esc", "/", "f", "r", "c", "[", "]", "Space", ".", "n", "?"]) expect(words).toContain(key);
+    await page.keyboard.press("n");
+    expect(await composerPage(page).dialog.count()).toBe(0);
+    await page.keyboard.press("Escape");
+    await shortcuts.waitFor({ state: "detached" });
+  });
+
+  test("is the palette, which offers what a view can do, marks what was typed, and filters messages by any text", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([
+      { userId: "u_1", event: "Order Completed" },
+      { userId: "u_2", event: "Cart Viewed" },
+    ]);
+    const { page } = await open("/endpoints");
+    const palette = palettePage(page);
+    await page.getByRole("region", { name: "Test endpoint flaky-billing" }).waitFor();
+    await palette.open();
+    await palette.input.fill("new test");
+    await palette.chosen.filter({ hasText: "New test endpoint" }).waitFor();
+    await palette.input.fill("cart viewed");
+    await page.keyboard.press("ArrowUp");
+    await palette.chosen.filter({ hasText: "Filter messages for" }).waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => livePage(page).count()).toBe(1);
+    await palette.open();
+    await palette.dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await palette.dialog.waitFor({ state: "detached" });
+  });
+});

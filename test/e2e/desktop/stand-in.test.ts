@@ -1,0 +1,275 @@
+/** The built desktop host, with a stand-in for Electron's module and a real Chromium for its window. */
+
+import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { portRequest } from "../../../src/contract/port-messages.ts";
+import { launchBrowser } from "../../support/browser.ts";
+import { buildDesktop, freePorts, startDesktop, type DesktopProcess } from "./desktop-process.ts";
+import type { PageAnswer } from "./electron-stand-in/wire.ts";
+import { ingestOf, windowSuite } from "./window.suite.ts";
+
+let browser: Browser;
+let directory: string | null = null;
+const running: DesktopProcess[] = [];
+
+beforeAll(async () => {
+  await buildDesktop();
+  browser = await launchBrowser();
+});
+afterAll(() => browser.close());
+afterEach(async () => {
+  for (const desktop of running.splice(0)) await desktop.stop();
+  if (directory !== null) rmSync(directory, { recursive: true, force: true });
+  directory = null;
+});
+
+function start(flags?: readonly string[]): DesktopProcess {
+  const desktop = startDesktop({ browser, ...(flags === undefined ? {} : { flags }) });
+  running.push(desktop);
+  return desktop;
+}
+
+function dataDirectory(): string {
+  directory = mkdtempSync(join(tmpdir(), "hookyard-data-"));
+  return directory;
+}
+
+describe("the window", () => {
+  windowSuite(async () => (await start().page()).page);
+
+  test("is a sandboxed page over app://, with a policy that begins with nothing", async () => {
+    const desktop = start();
+    const { headers } = await desktop.page();
+    expect(headers()["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
+    expect(headers()["content-security-policy"]).not.toMatch(/connect-src|unsafe|\*/);
+    expect(headers()["x-content-type-options"]).toBe("nosniff");
+    expect(desktop.called("protocol.registerSchemesAsPrivileged")).toMatchObject([[[{ scheme: "app", privileges: { standard: true, secure: true } }]]]);
+    expect(desktop.called("app.enableSandbox")).toHaveLength(1);
+    expect(desktop.called("new BrowserWindow")).toMatchObject([
+      [{ minWidth: 1100, minHeight: 700, webPreferences: { contextIsolation: true, sandbox: true, nodeIntegration: false, webviewTag: false } }],
+    ]);
+    await expect.poll(() => desktop.called("window.show")).toHaveLength(1);
+    expect(desktop.called("Menu.setApplicationMenu")).toHaveLength(1);
+  });
+
+  test("talks to the pipeline over its port alone, and gets another one when it is reloaded", async () => {
+    const desktop = start();
+    const { page, problems } = await desktop.page();
+    await page.getByRole("group", { name: "The clock" }).waitFor();
+    const asked = desktop.overPorts().find((message) => message.from === "page" && message["name"] === "about.get");
+    expect(desktop.overPorts()).toContainEqual({ from: "host", id: asked?.["id"], status: 200, body: expect.objectContaining({ ingestUrl: expect.any(String) }) });
+    expect(desktop.overPorts()).toContainEqual({ from: "page", watch: expect.any(Number), after: null });
+
+    const before = desktop.overPorts().length;
+    await page.reload();
+    await expect.poll(() => desktop.overPorts().slice(before)).toContainEqual(expect.objectContaining({ from: "host", status: 200 }));
+    expect(problems()).toEqual([]);
+  });
+
+  test("comes back where it was, and maximised", async () => {
+    const flags = [...freePorts, "--data", dataDirectory()];
+    const first = start(flags);
+    const { window } = await first.page();
+    const bounds = { x: 100, y: 50, width: 1300, height: 800 };
+    first.tell({ tell: "moved", window, bounds, isMaximized: true });
+    first.tell({ tell: "close", window });
+    expect(await first.ended).toEqual({ code: 0, errors: "" });
+    expect(first.called("window.maximize")).toEqual([]);
+
+    const second = start(flags);
+    await second.page();
+    expect(second.called("new BrowserWindow")).toMatchObject([[bounds]]);
+    expect(second.called("window.maximize")).toHaveLength(1);
+  });
+
+  test("is the only one: a second start brings it to the front and ends", async () => {
+    const flags = [...freePorts, "--data", dataDirectory()];
+    const first = start(flags);
+    await first.page();
+    const second = start(flags);
+    expect(await second.ended).toEqual({ code: 0, errors: "" });
+    expect(second.called("new BrowserWindow")).toEqual([]);
+    await expect.poll(() => first.called("window.focus")).toHaveLength(1);
+  });
+});
+
+describe("the page's scheme", () => {
+  test.each([
+    ["GET", "app://hookyard/", 200],
+    ["GET", "app://hookyard/index.html", 200],
+    ["GET", "app://hookyard/#/live", 200],
+    ["POST", "app://hookyard/", 405],
+    ["GET", "app://hookyard/none.js", 404],
+    ["GET", "app://hookyard/../../package.json", 404],
+    ["GET", "app://hookyard/%2e%2e/%2e%2e/package.json", 404],
+    ["GET", "app://hookyard/..%2f..%2fpackage.json", 404],
+    ["GET", "app://hookyard//etc/passwd", 404],
+    ["GET", "app://hookyard/assets", 404],
+    ["GET", "app://elsewhere/index.html", 404],
+    ["GET", "app://hookyard.elsewhere/index.html", 404],
+  ])("%s %s answers %i", async (method, url, status) => {
+    const answer = (await shared().ask({ ask: "request", url, method })) as PageAnswer;
+    expect(answer.status).toBe(status);
+    expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
+  });
+
+  const shared = sharedDesktop();
+});
+
+describe("security", () => {
+  const shared = sharedDesktop();
+
+  test.each([
+    ["app://hookyard/#/sources", true, true],
+    ["https://attacker.example/", true, false],
+    ["file:///etc/passwd", true, false],
+    ["app://elsewhere/", true, false],
+    ["https://app.hookyard/", true, false],
+    ["javascript:alert(1)", true, false],
+    ["app://hookyard/", false, false],
+  ])("a page that goes to %s (main frame: %s) may: %s", async (url, isMainFrame, may) => {
+    const { window } = await shared().page();
+    expect(await shared().ask({ ask: "navigate", window, url, isMainFrame })).toBe(may);
+  });
+
+  test("no window opens, and only web addresses are opened outside", async () => {
+    const desktop = shared();
+    const { window } = await desktop.page();
+    const urls = ["https://docs.example/a?b#c", "file:///etc/passwd", "http://127.0.0.1:1/", "smb://share/", "javascript:alert(1)", "ms-settings:", "app://hookyard/", "nonsense"];
+    for (const url of urls) expect(await desktop.ask({ ask: "open-window", window, url })).toBe(false);
+    expect(desktop.called("shell.openExternal")).toEqual([["https://docs.example/a?b#c"], ["http://127.0.0.1:1/"]]);
+  });
+
+  test.each([
+    ["clipboard-sanitized-write", "app://hookyard/", true],
+    ["clipboard-sanitized-write", "https://attacker.example/", false],
+    ["clipboard-read", "app://hookyard/", false],
+    ["media", "app://hookyard/", false],
+    ["geolocation", "app://hookyard/", false],
+    ["notifications", "app://hookyard/", false],
+    ["openExternal", "app://hookyard/", false],
+  ])("permission %s for %s: %s", async (permission, url, isGiven) => {
+    expect(await shared().ask({ ask: "permission", permission, url })).toEqual({ requested: isGiven, checked: isGiven });
+  });
+
+  test("a port is given to the page itself, and to no other frame", async () => {
+    const desktop = shared();
+    const { window } = await desktop.page();
+    const given = desktop.portsGiven();
+    for (const frame of [
+      { url: "https://attacker.example/", isMainFrame: true },
+      { url: "app://hookyard/", isMainFrame: false },
+      { url: "app://elsewhere/", isMainFrame: true },
+      { url: "about:blank", isMainFrame: true },
+      { url: "", isMainFrame: true },
+    ])
+      desktop.tell({ tell: "ipc", window, channel: portRequest, frame });
+    // What is asked after them is answered after them.
+    await desktop.ask({ ask: "request", url: "app://hookyard/", method: "GET" });
+    expect(desktop.portsGiven()).toBe(given);
+    desktop.tell({ tell: "ipc", window, channel: portRequest, frame: { url: "app://hookyard/", isMainFrame: true } });
+    await expect.poll(() => desktop.portsGiven()).toBeGreaterThan(given);
+  });
+});
+
+describe("starting", () => {
+  test("says which port is taken, and uses a free one when asked to", async () => {
+    const { port, server } = await takenPort();
+    const flags = ["--ingest-port", String(port), "--endpoints-port", String(port), "--endpoints-tls-port", "0"];
+    const desktop = start(flags);
+    await expect.poll(() => desktop.called("dialog.showMessageBox")).toMatchObject([[{ message: `Port ${port} is taken by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
+    desktop.tell({ tell: "dialog-answer", response: 0 });
+    const { page } = await desktop.page();
+    expect(new URL(await ingestOf(page)).port).not.toBe(String(port));
+    // One question for both.
+    expect(desktop.called("dialog.showMessageBox")).toHaveLength(1);
+    server.close();
+  });
+
+  test("ends when it is asked to quit instead", async () => {
+    const { port, server } = await takenPort();
+    const desktop = start(["--ingest-port", String(port), "--endpoints-port", "0", "--endpoints-tls-port", "0"]);
+    await expect.poll(() => desktop.called("dialog.showMessageBox")).toHaveLength(1);
+    desktop.tell({ tell: "dialog-answer", response: 1 });
+    expect(await desktop.ended).toEqual({ code: 0, errors: "" });
+    server.close();
+  });
+
+  test("says in a sentence that the data cannot be opened", async () => {
+    const data = dataDirectory();
+    writeFileSync(join(data, "hookyard.db"), "this is not a database, and longer than the header of one would be");
+    const desktop = start([...freePorts, "--data", data]);
+    expect(await desktop.ended).toEqual({ code: 1, errors: expect.stringMatching(/^[^\n]*not a Hookyard data file[^\n]*\n$/) });
+    expect(desktop.called("dialog.showErrorBox")).toEqual([["Hookyard could not start", expect.stringContaining("not a Hookyard data file")]]);
+  });
+
+  test("says in a sentence what is wrong with a flag", async () => {
+    const desktop = start(["--ingest-port", "many"]);
+    expect(await desktop.ended).toEqual({ code: 1, errors: "--ingest-port needs a number from 0 to 65535.\n" });
+  });
+});
+
+describe("quitting", () => {
+  test.each(["SIGTERM", "a closed window"])("by %s lets a delivery under way end", async (way) => {
+    const data = dataDirectory();
+    const slow = await slowReceiver();
+    const app = createApp({ data, ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0" });
+    const { body: source } = await app.api.call("sources.create", { name: "Shop", writeKey: "key" });
+    await app.api.call("destinations.create", { name: "Slow", sourceIds: [(source as { id: string }).id], webhooks: [{ url: slow.url }] });
+    await app.stop();
+
+    const desktop = start([...freePorts, "--data", data]);
+    const { page, window } = await desktop.page();
+    const ingest = await ingestOf(page);
+    const track = () => fetch(`${ingest}/v1/track`, { method: "POST", headers: { Authorization: `Basic ${btoa("key:")}` }, body: '{"userId":"u","event":"Bought"}' });
+    expect((await track()).status).toBe(200);
+    await slow.asked;
+    if (way === "SIGTERM") desktop.signal("SIGTERM");
+    else desktop.tell({ tell: "close", window });
+    // It takes nothing in any more, and is still there for the answer.
+    await expect.poll(() => track().then(() => "in", () => "refused")).toBe("refused");
+    slow.answer();
+    expect(await desktop.ended).toEqual({ code: 0, errors: "" });
+
+    const again = createApp({ data, ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0" });
+    const { body: deliveries } = await again.api.call("deliveries.list", {});
+    await again.stop();
+    slow.server.close();
+    expect(deliveries).toMatchObject({ items: [{ state: "delivered" }] });
+  });
+});
+
+/** One host for tests that leave it as it was. */
+function sharedDesktop(): () => DesktopProcess {
+  let desktop: DesktopProcess;
+  beforeAll(async () => {
+    desktop = startDesktop({ browser });
+    await desktop.page();
+  });
+  afterAll(() => desktop.stop());
+  return () => desktop;
+}
+
+async function takenPort(): Promise<{ port: number; server: Server }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { port: (server.address() as AddressInfo).port, server };
+}
+
+/** Answers when it is told to. */
+async function slowReceiver() {
+  const asked = Promise.withResolvers<void>();
+  const mayAnswer = Promise.withResolvers<void>();
+  const server = createServer((_request, response) => {
+    asked.resolve();
+    void mayAnswer.promise.then(() => response.end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, asked: asked.promise, answer: mayAnswer.resolve };
+}

@@ -1,0 +1,72 @@
+/** What holds for the window of the desktop host, whatever runs it: the stand-in's Chromium, or Electron itself. */
+
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { detailsPage } from "../pages/details.ts";
+import { framePage } from "../pages/frame.ts";
+import { livePage } from "../pages/live.ts";
+import { welcomePage } from "../pages/welcome.ts";
+
+export function windowSuite(open: () => Promise<Page>): void {
+  test("a newcomer gets to a delivered message", async () => {
+    const page = await open();
+    await welcomePage(page).sendSample.click();
+    await livePage(page)
+      .row(/^track Order Completed of u_1042, .*delivered, 1 attempt/)
+      .click();
+    await detailsPage(page)
+      .mark(/^Round 1: success 200/)
+      .waitFor();
+  });
+
+  test("the clock is commanded from the page, and stays as it was set when the page is reloaded", async () => {
+    const page = await open();
+    await framePage(page).mode("paused").click();
+    await expect.poll(() => framePage(page).mode("paused").getAttribute("aria-checked")).toBe("true");
+    await page.reload();
+    await expect.poll(() => framePage(page).mode("paused").getAttribute("aria-checked")).toBe("true");
+  });
+
+  test("a message that arrives is shown at once", async () => {
+    const page = await open();
+    const frame = framePage(page);
+    await welcomePage(page).sendSample.click();
+    await livePage(page).rows.first().waitFor();
+    const response = await fetch(`${await ingestOf(page)}/v1/track`, {
+      method: "POST",
+      headers: { Authorization: `Basic ${btoa("nobody:")}` },
+      body: JSON.stringify({ userId: "u", event: "Bought" }),
+    });
+    await response.text();
+    await frame.viewLink("Sources").filter({ hasText: "1" }).waitFor();
+  });
+
+  test("the page has nothing of Node or of Electron, and no script runs in it but its own files", async () => {
+    const page = await open();
+    const names = ["require", "process", "module", "Buffer", "global", "ipcRenderer", "electron"];
+    expect(await page.evaluate(`${JSON.stringify(names)}.filter((name) => name in window)`)).toEqual([]);
+    const ran = await page.evaluate(`(() => {
+      const script = document.createElement("script");
+      script.textContent = "window.ran = true";
+      document.body.append(script);
+      return window.ran === true;
+    })()`);
+    expect(ran).toBe(false);
+  });
+
+  test("the page cannot leave, nor be opened again", async () => {
+    const page = await open();
+    const before = page.url();
+    await page.evaluate("void (location.href = 'https://attacker.example/')");
+    await page.evaluate("void window.open('about:blank')");
+    await framePage(page).viewLink("Destinations").click();
+    await expect.poll(() => page.evaluate("location.hash")).toBe("#/destinations");
+    expect(page.url().split("#")[0]).toBe(before.split("#")[0]);
+  });
+}
+
+/** Where the host behind the page takes messages in. */
+export async function ingestOf(page: Page): Promise<string> {
+  const address = page.getByTitle("Ingest address").locator("code").filter({ hasText: ":" });
+  return `http://${(await address.textContent()) ?? ""}`;
+}

@@ -1,0 +1,70 @@
+import { describe, expect } from "vitest";
+import { livePage } from "./pages/live.ts";
+import { test } from "./support/inspector-test.ts";
+import type { RunningInspector } from "./support/running-inspector.ts";
+
+const send = (inspector: RunningInspector, event: string, count: number): Promise<number> =>
+  inspector.send(Array.from({ length: count }, (_, nth) => ({ userId: `u_${nth}`, event: `${event} ${nth}` })));
+
+describe("the live tail", () => {
+  test("follows until the user scrolls, counts what is new, and catches up with one press", async ({ open, inspector }) => {
+    await inspector.shop();
+    await send(inspector, "Early", 200);
+    const { page } = await open();
+    const live = livePage(page);
+    await live.row(/Early 199 of/).waitFor();
+    await live.tail.filter({ hasText: "Following" }).waitFor();
+    await send(inspector, "Seen", 1);
+    await live.row(/Seen 0 of/).waitFor();
+
+    await live.grid.hover();
+    await page.mouse.wheel(0, 1000);
+    await live.tail.filter({ hasText: "Follow" }).waitFor();
+    await expect.poll(() => live.row(/Seen 0 of/).count()).toBe(0);
+    const before = await live.rows.allTextContents();
+    await send(inspector, "Late", 37);
+    await live.tail.filter({ hasText: "37 new" }).waitFor();
+    expect(await live.rows.allTextContents()).toEqual(before);
+
+    await live.tail.click();
+    await live.row(/Late 36 of/).waitFor();
+    await live.tail.filter({ hasText: "Following" }).waitFor();
+    await send(inspector, "Last", 1);
+    await live.row(/Last 0 of/).waitFor();
+  });
+
+  test("is held when the keys move, keeps the selected row under them, and goes on with f", async ({ open, inspector }) => {
+    await inspector.shop();
+    await send(inspector, "Early", 60);
+    const { page } = await open();
+    const live = livePage(page);
+    await live.row(/Early 59 of/).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    const chosen = await live.selected.textContent();
+    const place = await live.selected.boundingBox();
+    await send(inspector, "Late", 5);
+    await live.tail.filter({ hasText: "5 new" }).waitFor();
+    expect(await live.selected.textContent()).toBe(chosen);
+    expect(await live.selected.boundingBox()).toEqual(place);
+    await page.keyboard.press("f");
+    await live.row(/Late 4 of/).waitFor();
+    await live.tail.filter({ hasText: "Following" }).waitFor();
+  });
+
+  test("shows a window of the rows only, wherever it is scrolled", async ({ open, inspector }) => {
+    await inspector.shop();
+    for (let nth = 0; nth < 4; nth += 1) await send(inspector, `Batch ${nth}`, 500);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(2000);
+    await page.keyboard.press("End");
+    await live.row(/Batch 0 0 of/).waitFor();
+    await page.keyboard.press("Home");
+    await live.row(/Batch 3 499 of/).waitFor();
+    for (let nth = 0; nth < 6; nth += 1) await page.keyboard.press("PageDown");
+    await live.selected.waitFor();
+    expect(await live.rows.count()).toBeLessThan(80);
+  });
+});

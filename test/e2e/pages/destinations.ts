@@ -1,0 +1,25 @@
+/** Destinations: set up in steps, and what became of their deliveries. */
+
+import type { Page } from "playwright-core";
+
+export function destinationsPage(page: Page) {
+  const list = page.getByRole("navigation", { name: "Destinations", exact: true });
+  return {
+    list,
+    entry: (name: string) => list.getByRole("link", { name }),
+    setUpFirst: page.getByRole("button", { name: "Set up a destination" }),
+    add: list.getByRole("button", { name: "New destination" }),
+    fresh: page.getByRole("region", { name: "New destination" }),
+    editor: (name: string) => page.getByRole("region", { name: `Destination ${name}` }),
+    name: page.getByRole("textbox", { name: "Name", exact: true }),
+    source: (name: string) => page.getByRole("checkbox", { name }),
+    url: (number: number) => page.getByRole("textbox", { name: `URL of webhook ${number}` }),
+    chooseEndpoint: (number: number) => page.getByRole("button", { name: `Choose a test endpoint for webhook ${number}` }),
+    menuItem: (name: string) => page.getByRole("menuitem", { name }),
+    secret: page.getByLabel("Shared secret", { exact: true }),
+    make: page.getByRole("button", { name: "Make and enable it" }),
+    save: page.getByRole("button", { name: "Save", exact: true }),
+    problems: page.getByRole("alert"),
+    deliveries: page.getByRole("table", { name: "Deliveries, newest first" }).getByRole("row"),
+  };
+}

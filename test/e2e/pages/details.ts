@@ -1,0 +1,28 @@
+/** A message beside the list: its trace, its retry timeline, its bytes. */
+
+import type { Page } from "playwright-core";
+
+export function detailsPage(page: Page) {
+  const pane = page.getByRole("region", { name: "Message details" });
+  const timeline = pane.getByRole("group", { name: /^Retry timeline of/ });
+  return {
+    pane,
+    heading: pane.getByRole("heading", { level: 2 }),
+    /** Of the only delivery, or of the message when it has none. */
+    state: pane.locator(".line .state").first(),
+    trace: pane.getByRole("listitem").filter({ has: page.locator(".name") }),
+    deliveries: pane.getByRole("list", { name: "Deliveries" }).getByRole("listitem"),
+    retryNow: pane.getByRole("button", { name: "Retry now" }).first(),
+    cancel: pane.getByRole("button", { name: "Cancel" }).first(),
+    replay: pane.getByRole("button", { name: "Replay" }),
+    close: pane.getByRole("button", { name: "Close the details" }),
+    timeline,
+    /** Each is named with its round and how it ended. */
+    marks: timeline.getByRole("button"),
+    mark: (name: string | RegExp) => timeline.getByRole("button", { name }),
+    tab: (name: "Payload" | "Raw" | "Attempts" | "Signature") => pane.getByRole("tab", { name: new RegExp(`^${name}`) }),
+    panel: pane.getByRole("tabpanel"),
+    look: (name: "tree" | "text" | "hex") => pane.getByRole("radiogroup", { name: "Show as" }).getByRole("radio", { name }),
+    attempts: pane.getByRole("tabpanel").getByRole("link"),
+  };
+}

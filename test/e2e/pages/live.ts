@@ -1,0 +1,37 @@
+/** Live: the stages, the filter, the list. */
+
+import type { Page } from "playwright-core";
+
+export function livePage(page: Page) {
+  const stages = page.getByRole("group", { name: "Stages, each a filter" });
+  const list = page.getByRole("region", { name: "Messages" });
+  const grid = list.getByRole("grid", { name: "Messages, newest first" });
+  const filter = list.getByRole("combobox", { name: "Filter messages" });
+  const suggestions = list.getByRole("listbox", { name: "Suggestions" });
+  return {
+    stages,
+    stage: (state: string) => stages.getByRole("button", { name: new RegExp(`${state}$`) }),
+    list,
+    grid,
+    /** Of messages: the head of the table has no selection. */
+    rows: grid.locator("[role=row][aria-selected]"),
+    /** A row is named with all it shows. */
+    row: (name: string | RegExp) => grid.getByRole("row", { name }),
+    selected: grid.getByRole("row", { selected: true }),
+    filter,
+    chips: list.locator(".chip"),
+    chip: (key: string) => list.getByRole("button", { name: new RegExp(`^${key}: .*Add another$`) }),
+    removeChip: (key: string) => list.getByRole("button", { name: `Remove the filter ${key}` }),
+    suggestions,
+    suggestion: (name: string | RegExp) => suggestions.getByRole("option", { name }),
+    highlighted: suggestions.getByRole("option", { selected: true }),
+    tail: list.locator("[aria-keyshortcuts=f]"),
+    saved: list.getByRole("button", { name: "Saved filters" }),
+    exportMenu: list.getByRole("button", { name: "Export messages" }),
+    menuItem: (name: string) => page.getByRole("menuitem", { name }),
+    clearFilter: list.getByRole("button", { name: "Clear the filter" }),
+    nothing: list.getByText("No message matches"),
+    /** How many match, as the list tells who cannot see it. */
+    count: async (): Promise<number> => Number(await grid.getAttribute("aria-rowcount")) - 1,
+  };
+}

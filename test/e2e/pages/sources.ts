@@ -1,0 +1,20 @@
+/** Sources, and the write keys that no source has. */
+
+import type { Page } from "playwright-core";
+
+export function sourcesPage(page: Page) {
+  const list = page.getByRole("navigation", { name: "Sources", exact: true });
+  const unknown = page.getByRole("region", { name: "Unknown write keys" });
+  return {
+    list,
+    entry: (name: string) => list.getByRole("link", { name }),
+    makeFirst: page.getByRole("button", { name: "Make a source" }),
+    editor: (name: string) => page.getByRole("region", { name: `Source ${name}` }),
+    name: page.getByRole("textbox", { name: "Name", exact: true }),
+    writeKey: page.getByRole("textbox", { name: "Write key" }),
+    unknown,
+    unknownKey: (writeKey: string) => unknown.getByRole("form", { name: `Unknown write key ${writeKey}` }),
+    nameFor: (writeKey: string) => unknown.getByRole("textbox", { name: `Name of the source for ${writeKey}` }),
+    adopt: unknown.getByRole("button", { name: "Adopt" }).first(),
+  };
+}

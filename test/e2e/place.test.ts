@@ -1,0 +1,69 @@
+import { describe, expect } from "vitest";
+import { attemptPage } from "./pages/attempt.ts";
+import { detailsPage } from "./pages/details.ts";
+import { framePage } from "./pages/frame.ts";
+import { livePage } from "./pages/live.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("the place", () => {
+  test("is kept by a reload: the view, the open message, its tab, the filter", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([
+      { userId: "u_1", event: "Order Completed" },
+      { userId: "u_2", event: "Cart Viewed" },
+    ]);
+    const { page } = await open();
+    const live = livePage(page);
+    const details = detailsPage(page);
+    await live.filter.pressSequentially('event:"Cart Viewed" ');
+    await live.row(/Cart Viewed/).click();
+    await details.tab("Raw").click();
+    await page.reload();
+    await details.heading.filter({ hasText: "Cart Viewed" }).waitFor();
+    expect(await details.tab("Raw").getAttribute("aria-selected")).toBe("true");
+    expect(await live.chip("event").textContent()).toContain("Cart Viewed");
+    await expect.poll(() => live.count()).toBe(1);
+    await live.selected.filter({ hasText: "Cart Viewed" }).waitFor();
+    expect(page.url()).not.toContain("token");
+
+    await details.mark(/^Round 1: success/).click();
+    await attemptPage(page).outcome.waitFor();
+    await page.reload();
+    await attemptPage(page).outcome.filter({ hasText: "success" }).waitFor();
+    await framePage(page).viewLink("Test endpoints").click();
+    await page.reload();
+    await page.getByRole("region", { name: "Test endpoint flaky-billing" }).waitFor();
+  });
+
+  test("goes back and forth with the browser", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    const { page } = await open();
+    const details = detailsPage(page);
+    await livePage(page).row(/Order Completed/).click();
+    await details.heading.waitFor();
+    await framePage(page).viewLink("Retries").click();
+    await page.getByRole("heading", { name: "Retries" }).waitFor();
+    await page.goBack();
+    await details.heading.filter({ hasText: "Order Completed" }).waitFor();
+    await page.goBack();
+    await details.pane.waitFor({ state: "detached" });
+    await page.goForward();
+    await details.heading.waitFor();
+  });
+
+  test("that is nowhere, or an address that was cut, says so or falls back, and never leaves a blank page", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    const guarded = await open();
+    const { page } = guarded;
+    // The browser logs each answer 404.
+    guarded.expect(/status of 404/);
+    for (const address of ["#/live/msg_999999999", "#/live/msg_999999999/attempts/att_1", "#/sources/src_9", "#/destinations/dst_9", "#/endpoints/ept_9", "#/nowhere", "#/live/%zz", "#/live?state=%zz&text=%"]) {
+      await page.goto(`${inspector.url}/${address}`);
+      await page.reload();
+      await framePage(page).clock.waitFor();
+      await expect.poll(async () => (await page.getByRole("main").innerText()).trim().length, { message: address }).toBeGreaterThan(20);
+    }
+  });
+});

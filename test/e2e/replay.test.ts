@@ -1,0 +1,68 @@
+import { describe, expect } from "vitest";
+import { detailsPage } from "./pages/details.ts";
+import { framePage } from "./pages/frame.ts";
+import { livePage } from "./pages/live.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("a message", () => {
+  test("is replayed as a new one that says what it replays", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "u_1", event: "Order Completed", messageId: "first-of-all" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open();
+    const live = livePage(page);
+    const details = detailsPage(page);
+    await live.row(/Order Completed/).click();
+    await details.replay.click();
+    await details.trace.filter({ hasText: "a replay of" }).waitFor();
+    await details.mark(/^Round 1: success/).waitFor();
+    const { items } = await inspector.call("messages.list", {});
+    expect(items.map(({ state }) => state)).toEqual(["delivered", "delivered"]);
+    expect(items[0]?.messageId).not.toBe("first-of-all");
+    await live.tail.filter({ hasText: "1 new" }).click();
+    await expect.poll(() => live.count()).toBe(2);
+    await details.trace.getByRole("link", { name: "open it" }).click();
+    await details.pane.getByText("first-of-all").first().waitFor();
+  });
+
+  test("is retried now with r, which opens a new window when the last one is over", async ({ open, inspector }) => {
+    const { endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 410 }, { do: "answer" }] });
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open();
+    const details = detailsPage(page);
+    await livePage(page).row(/failed, 1 attempt/).click();
+    await details.retryNow.waitFor();
+    await page.keyboard.press("r");
+    await details.state.filter({ hasText: "delivered" }).waitFor();
+    await details.pane.getByRole("combobox", { name: "Retry window" }).waitFor();
+    expect((await inspector.call("endpoints.get", { id: endpoint.id })).position.received).toBe(2);
+  });
+
+  test("that waits is cancelled, and can be retried after that", async ({ open, inspector }) => {
+    await inspector.shop({ steps: [{ do: "answer", status: 503 }, { do: "answer" }] });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    const { page } = await open();
+    const details = detailsPage(page);
+    await livePage(page).row(/waiting/).click();
+    await details.cancel.click();
+    await details.state.filter({ hasText: "cancelled" }).waitFor();
+    await details.retryNow.click();
+    await details.state.filter({ hasText: "delivered" }).waitFor();
+  });
+
+  test("is copied as cURL that sends the same again", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "o'neil", event: "Order Completed" }]);
+    const { page } = await open();
+    const details = detailsPage(page);
+    await livePage(page).row(/Order Completed/).click();
+    await details.mark(/^Round 1: success/).waitFor();
+    await page.keyboard.press("c");
+    await framePage(page).toast.filter({ hasText: "Copied the cURL command" }).waitFor();
+    const command = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(command).toContain(inspector.ingestUrl);
+    expect(command).toMatch(/^curl /);
+  });
+});

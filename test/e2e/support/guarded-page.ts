@@ -1,0 +1,45 @@
+/**
+ * A page that keeps what must not happen in it: errors on the console, exceptions, violations of its content security
+ * policy, requests to anybody but the inspector.
+ */
+
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+
+/** Enough for a busy machine; what a story needs comes in a fraction of it. */
+const patienceMs = 8_000;
+
+export type GuardedPage = {
+  page: Page;
+  /** What went wrong and was not expected. */
+  problems(): string[];
+  /** From now on, lines of the console like this are part of the story. */
+  expect(pattern: RegExp): void;
+  close(): Promise<void>;
+};
+
+/** Before anything of the page runs: a violation becomes a line of the console. */
+const watchPolicy = `document.addEventListener("securitypolicyviolation", (event) =>
+  console.error("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample));`;
+
+export async function openGuarded(browser: Browser, home: string, options: BrowserContextOptions = {}): Promise<GuardedPage> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", ...options });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: home });
+  await context.addInitScript(watchPolicy);
+  const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
+  const found: string[] = [];
+  const expected: RegExp[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") found.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  page.on("pageerror", (error) => found.push(`exception: ${error.stack ?? error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${home}/`) && !/^(?:data|blob):/.test(request.url())) found.push(`request to ${request.url()}`);
+  });
+  return {
+    page,
+    problems: () => found.filter((line) => !expected.some((pattern) => pattern.test(line))),
+    expect: (pattern) => void expected.push(pattern),
+    close: () => context.close(),
+  };
+}

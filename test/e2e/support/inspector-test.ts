@@ -1,0 +1,72 @@
+/**
+ * `test` of the browser tests: a browser for the file, a running inspector and a page for each test. A page that saw
+ * anything that must not happen fails its test.
+ */
+
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { expect, test as base } from "vitest";
+import { root } from "../../../src/launch/build.ts";
+import { launchBrowser } from "../../support/browser.ts";
+import { openGuarded, type GuardedPage } from "./guarded-page.ts";
+import { startInspector, type RunningInspector } from "./running-inspector.ts";
+
+export type OpenInspector = {
+  /** Where the page is taken once the token has been taken from its address. */
+  (place?: string, options?: BrowserContextOptions): Promise<GuardedPage>;
+};
+
+type Fixtures = {
+  browser: Browser;
+  inspector: RunningInspector;
+  /** Opens a page of the inspector. */
+  open: OpenInspector;
+};
+
+export const test = base.extend<Fixtures>({
+  browser: [
+    // oxlint-disable-next-line no-empty-pattern -- vitest reads from it that nothing is needed
+    async ({}, use) => {
+      const browser = await launchBrowser();
+      await use(browser);
+      await browser.close();
+    },
+    { scope: "file" },
+  ],
+  // oxlint-disable-next-line no-empty-pattern
+  inspector: async ({}, use) => {
+    const inspector = await startInspector();
+    await use(inspector);
+    await inspector.stop();
+  },
+  open: async ({ browser, inspector, task }, use) => {
+    const pages: GuardedPage[] = [];
+    await use(async (place = "/live", options) => {
+      const guarded = await openGuarded(browser, inspector.url, options);
+      pages.push(guarded);
+      await goInto(guarded.page, inspector.address, place);
+      return guarded;
+    });
+    const failed = (task.result?.errors?.length ?? 0) > 0 || task.result?.state === "fail";
+    for (const [nth, guarded] of pages.entries()) {
+      if (failed) await guarded.page.screenshot({ path: join(root, "out", "e2e-failures", `${task.id}-${nth}.png`) });
+      await guarded.close();
+    }
+    expect(pages.flatMap((guarded) => guarded.problems())).toEqual([]);
+  },
+});
+
+/**
+ * Live with the token in the address, as from the terminal. Any other place as from a reload, which finds the token where
+ * the page has kept it: on an empty Live the page would make the first source.
+ */
+export async function goInto(page: Page, address: string, place: string): Promise<void> {
+  const { origin, hash } = new URL(address);
+  if (place === "/live") {
+    await page.goto(address);
+  } else {
+    await page.addInitScript(`sessionStorage.setItem("hookyard.token", ${JSON.stringify(hash.replace("#token=", ""))})`);
+    await page.goto(`${origin}/#${place}`);
+  }
+  await page.getByRole("group", { name: "The clock" }).waitFor();
+}

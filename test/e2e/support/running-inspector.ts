@@ -1,0 +1,78 @@
+/**
+ * The program with its control port and the built pages, put together as `serve` does it, in the process of the test,
+ * with its data in memory. Whoever starts it stops it, and hears then what it had to report.
+ */
+
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { createApp } from "../../../src/app.ts";
+import type { AnswerOf, CallName, InputOf } from "../../../src/contract/contract.ts";
+import { createControlPort, type ControlPort } from "../../../src/headless/http-api.ts";
+import { createStaticPages } from "../../../src/headless/static-pages.ts";
+import { root } from "../../../src/launch/build.ts";
+
+const writeKey = "wk_shop";
+
+export type Call = { type?: "track" | "identify" | "page" | "screen" | "group" | "alias"; [member: string]: unknown };
+
+export type RunningInspector = Awaited<ReturnType<typeof startInspector>>;
+
+export async function startInspector() {
+  const reported: unknown[] = [];
+  const report = (error: unknown): void => void reported.push(error);
+  const app = createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0", report });
+  const { ingestUrl } = await app.start();
+  const token = randomBytes(32).toString("base64url");
+  const pages = createStaticPages([join(root, "out", "renderer")]);
+  const serve = (port: number): ControlPort => createControlPort({ api: app.api, token, pages, host: "127.0.0.1", port, report });
+  let control = serve(0);
+  const url = await control.start();
+
+  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+    const { status, body } = await app.api.call(name, input);
+    if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
+    return body as AnswerOf<Name>;
+  }
+
+  return {
+    url,
+    /** What the user is given to open. */
+    address: `${url}/#token=${token}`,
+    ingestUrl,
+    writeKey,
+    call,
+    /** In one batch, by the write key of `shop`. Answers how the ingest port answered. */
+    async send(calls: readonly Call[], key = writeKey): Promise<number> {
+      const response = await fetch(`${ingestUrl}/v1/batch`, {
+        method: "POST",
+        headers: { authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}`, "content-type": "application/json" },
+        body: JSON.stringify({ batch: calls.map((each) => ({ type: "track", ...each })) }),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    },
+    /** A source, a test endpoint with this program, and a signed destination between them. */
+    async shop({ steps = [{ do: "answer" }] }: { steps?: InputOf<"endpoints.create">["steps"] } = {}) {
+      const source = await call("sources.create", { name: "Shop web", kind: "web", writeKey });
+      const endpoint = await call("endpoints.create", { name: "flaky-billing", steps });
+      const destination = await call("destinations.create", {
+        name: "Billing",
+        sourceIds: [source.id],
+        webhooks: [{ url: endpoint.url }],
+        sharedSecret: "s3cret",
+      });
+      return { source, endpoint, destination };
+    },
+    /** As when the program is ended and the page stays open. */
+    stopServing: () => control.stop(),
+    async serveAgain(): Promise<void> {
+      control = serve(Number(new URL(url).port));
+      await control.start();
+    },
+    async stop(): Promise<void> {
+      await control.stop();
+      await app.stop();
+      if (reported.length > 0) throw new AggregateError(reported, "The program reported errors");
+    },
+  };
+}

@@ -2,7 +2,7 @@
 
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fingerprintOfSources, moveIn, readStamp, root } from "./build.ts";
+import { fingerprintOfSources, moveIn, pagesStampFile, readStamp, root } from "./build.ts";
 
 const stampFile = join(root, "out", "desktop-built-from");
 const parts = [
@@ -24,7 +24,9 @@ export async function buildDesktopIfStale(): Promise<void> {
       logLevel: "silent",
       build: { outDir: built, emptyOutDir: true },
     });
-    for (const { name, entry } of parts) moveIn(join(built, name), join(root, "out", name), entry);
+    // Another host may be showing the inspector that is there; a current one is left alone.
+    const stale = parts.filter(({ name }) => name !== "renderer" || readStamp(pagesStampFile) !== fingerprint);
+    for (const { name, entry } of stale) moveIn(join(built, name), join(root, "out", name), entry);
   } finally {
     rmSync(built, { recursive: true, force: true });
   }

@@ -13,17 +13,17 @@ export const root = fileURLToPath(new URL("../../", import.meta.url));
 export const cliFile = join(root, "out", "headless", "cli.js");
 
 const inputs = ["src", "electron.vite.config.ts", "package.json", "package-lock.json"];
-const stampFile = join(root, "out", "built-from");
+export const pagesStampFile = join(root, "out", "built-from");
 
 export async function buildIfStale(): Promise<void> {
   const fingerprint = fingerprintOfSources();
-  if (fingerprint === readStamp(stampFile)) return;
+  if (fingerprint === readStamp(pagesStampFile)) return;
   process.stderr.write("Building Hookyard…\n");
   await Promise.all([
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
     buildInto({ output: join(root, "out", "renderer"), entry: "index.html", bundle: bundleRenderer }),
   ]);
-  writeFileSync(stampFile, fingerprint);
+  writeFileSync(pagesStampFile, fingerprint);
 }
 
 type Target = { output: string; entry: string; bundle: (outDir: string) => Promise<void> };

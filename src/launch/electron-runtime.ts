@@ -15,13 +15,10 @@ const downloadMs = 20_000;
 export function findRuntime(): string | null {
   const directory = packageDirectory();
   if (directory === null) return null;
-  try {
-    const dist = process.env["ELECTRON_OVERRIDE_DIST_PATH"] ?? join(directory, "dist");
-    const file = join(dist, readFileSync(join(directory, "path.txt"), "utf8"));
-    return existsSync(file) ? file : null;
-  } catch {
-    return null;
-  }
+  const dist = process.env["ELECTRON_OVERRIDE_DIST_PATH"] ?? join(directory, "dist");
+  const nameFile = join(directory, "path.txt");
+  const file = join(dist, existsSync(nameFile) ? readFileSync(nameFile, "utf8") : "electron");
+  return existsSync(file) ? file : null;
 }
 
 /** One attempt, by the package's own script. Answers the executable, or null. */

@@ -49,10 +49,18 @@ describe("the window", () => {
     expect(headers()["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
     expect(headers()["content-security-policy"]).not.toMatch(/connect-src|unsafe|\*/);
     expect(headers()["x-content-type-options"]).toBe("nosniff");
-    expect(desktop.called("protocol.registerSchemesAsPrivileged")).toMatchObject([[[{ scheme: "app", privileges: { standard: true, secure: true } }]]]);
+    expect(desktop.called("protocol.registerSchemesAsPrivileged")).toMatchObject([
+      [[{ scheme: "app", privileges: { standard: true, secure: true } }]],
+    ]);
     expect(desktop.called("app.enableSandbox")).toHaveLength(1);
     expect(desktop.called("new BrowserWindow")).toMatchObject([
-      [{ minWidth: 1100, minHeight: 700, webPreferences: { contextIsolation: true, sandbox: true, nodeIntegration: false, webviewTag: false } }],
+      [
+        {
+          minWidth: 1100,
+          minHeight: 700,
+          webPreferences: { contextIsolation: true, sandbox: true, nodeIntegration: false, webviewTag: false },
+        },
+      ],
     ]);
     await expect.poll(() => desktop.called("window.show")).toHaveLength(1);
     expect(desktop.called("Menu.setApplicationMenu")).toHaveLength(1);
@@ -63,7 +71,12 @@ describe("the window", () => {
     const { page, problems } = await desktop.page();
     await page.getByRole("group", { name: "The clock" }).waitFor();
     const asked = desktop.overPorts().find((message) => message.from === "page" && message["name"] === "about.get");
-    expect(desktop.overPorts()).toContainEqual({ from: "host", id: asked?.["id"], status: 200, body: expect.objectContaining({ ingestUrl: expect.any(String) }) });
+    expect(desktop.overPorts()).toContainEqual({
+      from: "host",
+      id: asked?.["id"],
+      status: 200,
+      body: expect.objectContaining({ ingestUrl: expect.any(String) }),
+    });
     expect(desktop.overPorts()).toContainEqual({ from: "page", watch: expect.any(Number), after: null });
 
     const before = desktop.overPorts().length;
@@ -141,7 +154,16 @@ describe("security", () => {
   test("no window opens, and only web addresses are opened outside", async () => {
     const desktop = shared();
     const { window } = await desktop.page();
-    const urls = ["https://docs.example/a?b#c", "file:///etc/passwd", "http://127.0.0.1:1/", "smb://share/", "javascript:alert(1)", "ms-settings:", "app://hookyard/", "nonsense"];
+    const urls = [
+      "https://docs.example/a?b#c",
+      "file:///etc/passwd",
+      "http://127.0.0.1:1/",
+      "smb://share/",
+      "javascript:alert(1)",
+      "ms-settings:",
+      "app://hookyard/",
+      "nonsense",
+    ];
     for (const url of urls) expect(await desktop.ask({ ask: "open-window", window, url })).toBe(false);
     expect(desktop.called("shell.openExternal")).toEqual([["https://docs.example/a?b#c"], ["http://127.0.0.1:1/"]]);
   });
@@ -183,7 +205,9 @@ describe("starting", () => {
     const { port, server } = await takenPort();
     const flags = ["--ingest-port", String(port), "--endpoints-port", String(port), "--endpoints-tls-port", "0"];
     const desktop = start(flags);
-    await expect.poll(() => desktop.called("dialog.showMessageBox")).toMatchObject([[{ message: `Port ${port} is taken by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
+    await expect
+      .poll(() => desktop.called("dialog.showMessageBox"))
+      .toMatchObject([[{ message: `Port ${port} is taken by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
     desktop.tell({ tell: "dialog-answer", response: 0 });
     const { page } = await desktop.page();
     expect(new URL(await ingestOf(page)).port).not.toBe(String(port));
@@ -206,7 +230,9 @@ describe("starting", () => {
     writeFileSync(join(data, "hookyard.db"), "this is not a database, and longer than the header of one would be");
     const desktop = start([...freePorts, "--data", data]);
     expect(await desktop.ended).toEqual({ code: 1, errors: expect.stringMatching(/^[^\n]*not a Hookyard data file[^\n]*\n$/) });
-    expect(desktop.called("dialog.showErrorBox")).toEqual([["Hookyard could not start", expect.stringContaining("not a Hookyard data file")]]);
+    expect(desktop.called("dialog.showErrorBox")).toEqual([
+      ["Hookyard could not start", expect.stringContaining("not a Hookyard data file")],
+    ]);
   });
 
   test("says in a sentence what is wrong with a flag", async () => {
@@ -227,13 +253,25 @@ describe("quitting", () => {
     const desktop = start([...freePorts, "--data", data]);
     const { page, window } = await desktop.page();
     const ingest = await ingestOf(page);
-    const track = () => fetch(`${ingest}/v1/track`, { method: "POST", headers: { Authorization: `Basic ${btoa("key:")}` }, body: '{"userId":"u","event":"Bought"}' });
+    const track = () =>
+      fetch(`${ingest}/v1/track`, {
+        method: "POST",
+        headers: { Authorization: `Basic ${btoa("key:")}` },
+        body: '{"userId":"u","event":"Bought"}',
+      });
     expect((await track()).status).toBe(200);
     await slow.asked;
     if (way === "SIGTERM") desktop.signal("SIGTERM");
     else desktop.tell({ tell: "close", window });
     // It takes nothing in any more, and is still there for the answer.
-    await expect.poll(() => track().then(() => "in", () => "refused")).toBe("refused");
+    await expect
+      .poll(() =>
+        track().then(
+          () => "in",
+          () => "refused",
+        ),
+      )
+      .toBe("refused");
     slow.answer();
     expect(await desktop.ended).toEqual({ code: 0, errors: "" });
 

@@ -15,6 +15,7 @@ export class MessagePortMain extends EventEmitter {
     this.#port = port;
   }
   postMessage(data: unknown): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is a window's, this is a port
     this.#port.postMessage(data);
   }
   start(): void {

@@ -22,10 +22,7 @@ export type ChromiumPage = GuardedPage & {
   closePort(port: number): void;
 };
 
-type FromPreload =
-  | { tell: "ipc"; channel: string }
-  | { tell: "port"; port: number; data: unknown }
-  | { tell: "port-closed"; port: number };
+type FromPreload = { tell: "ipc"; channel: string } | { tell: "port"; port: number; data: unknown } | { tell: "port-closed"; port: number };
 
 /** What the preload finds: `electron`, as a sandboxed one gets it. */
 const preloadWorld = `

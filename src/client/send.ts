@@ -50,8 +50,14 @@ export function createSender({ url, headers, timeoutMs, agent }: SenderOptions):
         clearTimeout(deadline);
         resolve(outcome);
       };
-      sent.on("response", (response) => readAnswer(response, (answer) => settle({ answer })));
-      sent.on("error", (error) => settle({ error }));
+      let answered = false;
+      sent.on("response", (response) => {
+        answered = true;
+        readAnswer(response, (answer) => settle({ answer }));
+      });
+      sent.on("error", (error) => {
+        if (!answered) settle({ error });
+      });
       sent.end(body);
       return { done: promise, abort };
     },

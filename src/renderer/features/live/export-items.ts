@@ -21,7 +21,7 @@ export function exportItems(selected: string | null, filter: ListFilter | null):
     })),
     "line",
     ...items.map(({ kind, as }) => ({
-      label: `${which} ${as}`,
+      label: `${which}, ${as}`,
       icon: "save" as const,
       disabled: filter === null,
       onSelect: () => void (filter === null ? null : exportMatching(kind, filter)),

@@ -86,8 +86,9 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
     if (row === undefined) drawAgain();
     else onSelect(row.id);
   };
+  /** From the selected row where it can be seen, else from the first that can. */
   const moveBy = (by: number): void => {
-    const at = awaited.current ?? selectedAt;
+    const at = awaited.current ?? (selectedAt !== null && selectedAt >= first && selectedAt <= last ? selectedAt : null);
     moveTo(at === null ? first : at + by);
   };
 

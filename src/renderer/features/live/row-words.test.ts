@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MessageRow } from "./held-rows.ts";
-import { dayOf, rejectionWords, rowSentence, shortened, untilWords } from "./row-words.ts";
+import { dayOf, rejectionWords, rowSentence, shortCount, shortened, untilWords } from "./row-words.ts";
 
 /** Noon here, wherever here is. */
 const noon = new Date(2026, 10, 21, 12, 0, 0).getTime();
@@ -47,6 +47,18 @@ describe("the words of a row", () => {
     expect(shortened("x".repeat(30_000)).length).toBe(201);
     expect(shortened(`${"x".repeat(199)}😀😀`).isWellFormed()).toBe(true);
     expect(shortened("Login")).toBe("Login");
+  });
+
+  test("a count is exact as long as a stage has room for it, and then never too high", () => {
+    expect([0, 5102, 99_999, 100_000, 999_999, 1_000_000, 12_349_999].map(shortCount)).toEqual([
+      "0",
+      "5,102",
+      "99,999",
+      "100 K",
+      "999 K",
+      "1.00 M",
+      "12.34 M",
+    ]);
   });
 
   test("the day is said when it is not the clock's", () => {

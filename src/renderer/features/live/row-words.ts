@@ -1,6 +1,6 @@
-/** The words of a row of the list. */
+/** The words of the list, and of the stages above it. */
 
-import { clockTime, span } from "../../kit/words.ts";
+import { clockTime, count, span } from "../../kit/words.ts";
 import type { MessageRow } from "./held-rows.ts";
 
 const rejections: Record<string, string> = {
@@ -20,6 +20,13 @@ const rejections: Record<string, string> = {
 export function rejectionWords(reason: string | null): string {
   if (reason === null) return "rejected";
   return rejections[reason] ?? reason.replaceAll("_", " ");
+}
+
+/** A count that a stage has room for; never more than there are. */
+export function shortCount(n: number): string {
+  if (n < 100_000) return count(n);
+  if (n < 1_000_000) return `${Math.floor(n / 1000)} K`;
+  return `${(Math.floor(n / 10_000) / 100).toFixed(2)} M`;
 }
 
 export function userOf({ userId, anonymousId }: Pick<MessageRow, "userId" | "anonymousId">): string | null {

@@ -3,6 +3,7 @@
 import type { MessageState } from "../../../domain/states.ts";
 import { StateGlyph, type StateName } from "../../kit/glyph.tsx";
 import { count } from "../../kit/words.ts";
+import { shortCount } from "./row-words.ts";
 
 /** The track that leads through a stage, or the siding that leaves it; one that ends in a buffer is an end. */
 const stages: readonly { state: StateName; isSiding: boolean; track: string }[] = [
@@ -38,14 +39,14 @@ export function Strip({ total, byState, pressed, onToggle, onClear }: StripProps
             type="button"
             className={name}
             aria-pressed={state === "received" ? undefined : pressed.includes(state)}
-            title={state === "received" ? "All states" : undefined}
+            title={state === "received" ? `${count(number)} received; all states` : `${count(number)} ${state}`}
             onClick={() => (state === "received" ? onClear() : onToggle(state))}
           >
             <svg className="track" aria-hidden="true">
               <path d={track} />
             </svg>
             <StateGlyph state={state} />
-            <b>{count(number)}</b>
+            <b>{shortCount(number)}</b>
             {state}
           </button>
         );

@@ -73,7 +73,19 @@ type FieldProps = CommitOptions & {
 };
 
 export function CommitField(props: FieldProps) {
-  const { label, shown = "label", hint, unit, mono = false, small = false, rows, name = "", placeholder, inputMode, startsSelected = false } = props;
+  const {
+    label,
+    shown = "label",
+    hint,
+    unit,
+    mono = false,
+    small = false,
+    rows,
+    name = "",
+    placeholder,
+    inputMode,
+    startsSelected = false,
+  } = props;
   const field = useCommit(props);
   const id = useId();
   const isWrong = field.error !== null;
@@ -107,7 +119,13 @@ export function CommitField(props: FieldProps) {
       </label>
       {rows === undefined ? (
         <span className={["field", mono ? "mono" : "", small ? "small" : "", isWrong ? "wrong" : ""].filter(Boolean).join(" ")}>
-          <input {...shared} ref={input} inputMode={inputMode} onChange={(event) => field.change(event.currentTarget.value)} onKeyDown={onKeyDown} />
+          <input
+            {...shared}
+            ref={input}
+            inputMode={inputMode}
+            onChange={(event) => field.change(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+          />
           {unit === undefined ? null : <span className="unit">{unit}</span>}
         </span>
       ) : (

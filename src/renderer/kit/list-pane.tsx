@@ -100,7 +100,11 @@ export type Other = { label: string; hint?: string; go: () => void };
 
 /** What stands for the list where there is no room for it. */
 export function OthersMenu({ label, others, more = [] }: { label: string; others: readonly Other[]; more?: readonly MenuItem[] }) {
-  const items: MenuItem[] = others.map(({ label: name, hint, go }) => ({ label: name, onSelect: go, ...(hint === undefined ? {} : { hint }) }));
+  const items: MenuItem[] = others.map(({ label: name, hint, go }) => ({
+    label: name,
+    onSelect: go,
+    ...(hint === undefined ? {} : { hint }),
+  }));
   return (
     <span className="others">
       <Menu trigger={<IconButton icon="down" label={label} small />} items={more.length === 0 ? items : [...items, "line", ...more]} />

@@ -36,14 +36,25 @@ describe("a destination being set up", () => {
       draft({
         name: " ",
         webhooks: [
-          { url: "https://example.com/a", headers: [["X-A", "1"], ["x-a", "2"], ["Host", "x"]] },
+          {
+            url: "https://example.com/a",
+            headers: [
+              ["X-A", "1"],
+              ["x-a", "2"],
+              ["Host", "x"],
+            ],
+          },
           { url: "example.com", headers: [] },
           { url: "https://example.com/a", headers: [["", ""]] },
         ],
       }),
     );
     expect(problems.name).toMatch(/name/);
-    expect(problems.webhooks.map(({ url }) => url)).toEqual([null, expect.stringContaining("http://"), expect.stringContaining("Webhook 1")]);
+    expect(problems.webhooks.map(({ url }) => url)).toEqual([
+      null,
+      expect.stringContaining("http://"),
+      expect.stringContaining("Webhook 1"),
+    ]);
     expect(problems.webhooks[0]?.headers).toEqual([null, expect.stringContaining("twice"), expect.stringContaining("Hookyard sets")]);
     expect(problems.webhooks[2]?.headers).toEqual([expect.stringContaining("needs a name")]);
     expect(problems.isWrong).toBe(true);

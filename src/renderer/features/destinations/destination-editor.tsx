@@ -121,7 +121,8 @@ export function DestinationEditor({
           go({ view: "destinations" });
         }}
       >
-        Its deliveries that are queued or waiting are cancelled. What it has sent stays on record, with its attempts; its shared secret is gone for good.
+        Its deliveries that are queued or waiting are cancelled. What it has sent stays on record, with its attempts; its shared secret is
+        gone for good.
       </ConfirmDialog>
     </section>
   );

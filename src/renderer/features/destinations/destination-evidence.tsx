@@ -90,7 +90,7 @@ function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["item
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
-        <a className="link" href={hashOf({ view: "live", path: [delivery.messageRowId], query: {} })} aria-label={`Open the message queued at ${clockTime(at)}`}>
+        <a className="link" href={hashOf({ view: "live", path: [delivery.messageRowId], query: {} })} title="Open its message">
           {clockTime(at)}
           <span className="ms">{milliseconds(at)}</span>
         </a>
@@ -99,7 +99,11 @@ function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["item
         <State state={delivery.state} />
       </span>
       <span role="cell" className="muted">
-        {delivery.nextAttemptAt === null ? <code>{delivery.reason}</code> : <span className="due">next {clockTime(Date.parse(delivery.nextAttemptAt))}</span>}
+        {delivery.nextAttemptAt === null ? (
+          <code>{delivery.reason}</code>
+        ) : (
+          <span className="due">next {clockTime(Date.parse(delivery.nextAttemptAt))}</span>
+        )}
       </span>
       <span role="cell" className="right">
         {count(delivery.rounds)}
@@ -126,7 +130,13 @@ function Verification() {
   return (
     <div className="pane-body">
       <div className="snippet-head">
-        <Choice small label="Language" value={language} options={snippetLanguages.map((each) => ({ value: each, label: each }))} onChange={setLanguage} />
+        <Choice
+          small
+          label="Language"
+          value={language}
+          options={snippetLanguages.map((each) => ({ value: each, label: each }))}
+          onChange={setLanguage}
+        />
         <span className="muted clip">a receiver that checks X-Signature</span>
         <span className="grow" />
         <Button small icon="copy" onClick={() => void copyText(snippet, `the ${language} receiver`)}>

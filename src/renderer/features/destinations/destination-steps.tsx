@@ -31,8 +31,8 @@ export function DestinationSteps(props: DestinationStepsProps) {
     <ol className="numbered">
       <Step number={1} title="Destination" isDone={problems.name === null}>
         <p className="muted">
-          <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog. {entry?.description} In the integrations object its name is{" "}
-          <code>{entry?.name ?? "Webhooks"}</code>.
+          <b className="strong">{entry?.title ?? "Webhooks"}</b>, from the catalog. {entry?.description} In the integrations object its name
+          is <code>{entry?.name ?? "Webhooks"}</code>.
         </p>
         <NameField name={draft.name} error={problems.name} onChange={(name) => onChange({ name })} />
       </Step>
@@ -40,9 +40,22 @@ export function DestinationSteps(props: DestinationStepsProps) {
         <SourcesField sources={sources} chosen={draft.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
       </Step>
       <Step number={3} title="Webhook URLs" note="one to five" isDone={problems.webhooks.every(({ url }) => url === null)}>
-        <WebhookFields webhooks={draft.webhooks} problems={problems.webhooks} showsAll={showsAll} onChange={(webhooks) => onChange({ webhooks })} />
+        <WebhookFields
+          webhooks={draft.webhooks}
+          problems={problems.webhooks}
+          showsAll={showsAll}
+          onChange={(webhooks) => onChange({ webhooks })}
+        />
       </Step>
-      <Step number={4} title="Headers" note="optional, up to five for each webhook" isDone={draft.webhooks.some(({ headers }) => headers.length > 0)}>
+      <Step
+        number={4}
+        title="Headers"
+        note="optional, up to five for each webhook"
+        isDone={
+          draft.webhooks.some(({ headers }) => headers.length > 0) &&
+          problems.webhooks.every(({ headers }) => headers.every((each) => each === null))
+        }
+      >
         <HeaderFields webhooks={draft.webhooks} problems={problems.webhooks} onChange={(webhooks) => onChange({ webhooks })} />
       </Step>
       <Step
@@ -76,7 +89,8 @@ export function DestinationSteps(props: DestinationStepsProps) {
               "The members that the documentation lists, for each type its own."
             ) : (
               <>
-                Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>, <code>integrations</code>, <code>channel</code>.
+                Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>, <code>integrations</code>,{" "}
+                <code>channel</code>.
               </>
             )}
           </p>
@@ -96,7 +110,19 @@ export function DestinationSteps(props: DestinationStepsProps) {
   );
 }
 
-function Step({ number, title, note, isDone, children }: { number: number; title: string; note?: string; isDone: boolean; children: ReactNode }) {
+function Step({
+  number,
+  title,
+  note,
+  isDone,
+  children,
+}: {
+  number: number;
+  title: string;
+  note?: string;
+  isDone: boolean;
+  children: ReactNode;
+}) {
   return (
     <li>
       <b className={isDone ? "number done" : "number"} aria-hidden="true">
@@ -144,7 +170,11 @@ function SourcesField({
   if (sources.length === 0) {
     return (
       <p className="muted">
-        There is no source yet. <a className="link" href="#/sources">Make one</a>; what is typed here stays.
+        There is no source yet.{" "}
+        <a className="link" href="#/sources">
+          Make one
+        </a>
+        ; what is typed here stays.
       </p>
     );
   }

@@ -30,7 +30,9 @@ export function DestinationsView() {
   if (answer === undefined || sources === undefined) return <ProblemText error={error} />;
   const destinations = answer.items;
   const isNew = openId === newDestination;
-  const current = isNew ? undefined : (destinations.find((destination) => destination.id === openId) ?? (openId === undefined ? destinations[0] : undefined));
+  const current = isNew
+    ? undefined
+    : (destinations.find((destination) => destination.id === openId) ?? (openId === undefined ? destinations[0] : undefined));
   const others = destinations.map((destination) => ({
     label: destination.name,
     hint: destination.enabled ? "" : "disabled",
@@ -54,7 +56,12 @@ export function DestinationsView() {
         />
       ))}
       {isNew ? (
-        <ListEntry href={hashOf({ view: "destinations", path: [newDestination], query: {} })} isCurrent name="New destination" detail="not saved yet" />
+        <ListEntry
+          href={hashOf({ view: "destinations", path: [newDestination], query: {} })}
+          isCurrent
+          name="New destination"
+          detail="not saved yet"
+        />
       ) : null}
     </ListPane>
   );
@@ -81,8 +88,8 @@ export function DestinationsView() {
           <section className="empty" aria-label="No destination">
             <h2>{openId === undefined ? "Set up the first destination" : "There is no such destination"}</h2>
             <p className="lead">
-              A destination sends each message of its sources as a signed POST to up to five webhooks, and retries for up to four hours. Any http or https URL
-              will do; a test endpoint inside Hookyard is a good first one.
+              A destination sends each message of its sources as a signed POST to up to five webhooks, and retries for up to four hours. Any
+              http or https URL will do; a test endpoint inside Hookyard is a good first one.
             </p>
             <div className="actions">
               <Button look="primary" icon="add" onClick={goToNew}>

@@ -15,23 +15,14 @@ export function HeaderFields({
   onChange: (webhooks: WebhookDraft[]) => void;
 }) {
   return (
-    <ul className="header-fields">
+    <div className="header-fields">
       {webhooks.map(({ url, headers }, place) => {
         const number = place + 1;
         const set = (next: WebhookDraft["headers"]): void => onChange(webhooks.with(place, { url, headers: next }));
         return (
           // oxlint-disable-next-line react/no-array-index-key -- a URL that is being typed has nothing but its place
-          <li key={place} role="group" aria-label={`Headers of webhook ${number}`}>
-            <div className="header-of">
-              {webhooks.length > 1 ? <code className="clip muted isolate">{url === "" ? `webhook ${number}` : url}</code> : null}
-              {headers.length < maxHeaders ? (
-                <Button small look={headers.length === 0 && webhooks.length === 1 ? "outlined" : "quiet"} icon="add" onClick={() => set([...headers, ["", ""]])}>
-                  Add a header
-                </Button>
-              ) : (
-                <span className="quiet">at most {maxHeaders} headers</span>
-              )}
-            </div>
+          <div key={place} role="group" aria-label={`Headers of webhook ${number}`}>
+            {webhooks.length > 1 ? <code className="header-of clip muted isolate">{url === "" ? `webhook ${number}` : url}</code> : null}
             {headers.map(([name, value], at) => {
               const error = problems[place]?.headers[at] ?? null;
               const noteId = `header-${place}-${at}-note`;
@@ -56,14 +47,31 @@ export function HeaderFields({
                     value={value}
                     onChange={(event) => set(headers.with(at, [name, event.currentTarget.value]))}
                   />
-                  <IconButton icon="close" label={`Remove header ${at + 1} of webhook ${number}`} onClick={() => set(headers.toSpliced(at, 1))} />
-                  <FieldNote id={noteId} error={isUntouched ? null : error} hint={isUntouched ? "Give it a name and a value, or remove it." : undefined} />
+                  <IconButton
+                    icon="close"
+                    label={`Remove header ${at + 1} of webhook ${number}`}
+                    onClick={() => set(headers.toSpliced(at, 1))}
+                  />
+                  <FieldNote
+                    id={noteId}
+                    error={isUntouched ? null : error}
+                    hint={isUntouched ? "Give it a name and a value, or remove it." : undefined}
+                  />
                 </div>
               );
             })}
-          </li>
+            {headers.length < maxHeaders ? (
+              <span>
+                <Button small icon="add" onClick={() => set([...headers, ["", ""]])}>
+                  Add a header
+                </Button>
+              </span>
+            ) : (
+              <span className="quiet">A webhook has at most {maxHeaders} headers.</span>
+            )}
+          </div>
         );
       })}
-    </ul>
+    </div>
   );
 }

@@ -78,7 +78,8 @@ export function SecretField({
             "Once saved, requests carry no X-Signature any more."
           ) : (
             <>
-              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of its body’s bytes, keyed with this secret, in lower-case hex.
+              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of its body’s bytes, keyed with this secret, in lower-case
+              hex.
             </>
           )
         }

@@ -48,7 +48,9 @@ export function WebhookFields({
       ) : (
         <p className="quiet">A destination has at most {maxWebhooks} webhooks.</p>
       )}
-      {webhooks.length > 1 ? <p className="quiet">Each round goes to all of them at once. When one answers 2xx, the others are not retried.</p> : null}
+      {webhooks.length > 1 ? (
+        <p className="quiet">Each round goes to all of them at once. When one answers 2xx, the others are not retried.</p>
+      ) : null}
     </>
   );
 }

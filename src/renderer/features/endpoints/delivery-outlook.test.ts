@@ -20,7 +20,8 @@ const outlook = (text: string, options: Partial<OutlookOptions> = {}) =>
     ...options,
   });
 
-const words = (text: string, options?: Partial<OutlookOptions>) => outlook(text, options).beads.map(({ word, outcome }) => `${word} ${outcome}`);
+const words = (text: string, options?: Partial<OutlookOptions>) =>
+  outlook(text, options).beads.map(({ word, outcome }) => `${word} ${outcome}`);
 
 describe("what a delivery makes of a program", () => {
   test("each round meets the step that is due, at its time, until one answers 2xx", () => {
@@ -56,7 +57,12 @@ describe("what a delivery makes of a program", () => {
   });
 
   test("starting over begins again once every step is used up", () => {
-    expect(words("503 → 500", { after: "start-over" }).slice(0, 4)).toEqual(["503 http_error", "500 http_error", "503 http_error", "500 http_error"]);
+    expect(words("503 → 500", { after: "start-over" }).slice(0, 4)).toEqual([
+      "503 http_error",
+      "500 http_error",
+      "503 http_error",
+      "500 http_error",
+    ]);
   });
 
   test("a share is drawn from the seed: never at 0, always at 100, the same each time between", () => {

@@ -70,9 +70,7 @@ function createServing(
   };
   return () => {
     received += 1;
-    const place = steps.findIndex(
-      (step, at) => !isUsedUp(at) && (step.chance === undefined || draw(at, received) < step.chance),
-    );
+    const place = steps.findIndex((step, at) => !isUsedUp(at) && (step.chance === undefined || draw(at, received) < step.chance));
     if (place < 0) return null;
     served[place] = (served[place] ?? 0) + 1;
     const limited = limits.flatMap((limit, at) => (limit === null ? [] : [at]));

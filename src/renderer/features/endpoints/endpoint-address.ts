@@ -29,7 +29,7 @@ export function leadsTo(webhookUrl: string, { url, tlsUrl }: Endpoint): boolean 
 
 function isSamePlace(webhook: URL, endpoint: URL | null): boolean {
   if (endpoint === null || webhook.protocol !== endpoint.protocol || webhook.port !== endpoint.port) return false;
-  const isHere = /(^|\.)localhost$/.test(webhook.hostname) || /^127\./.test(webhook.hostname) || webhook.hostname === endpoint.hostname;
+  const isHere = /(^|\.)localhost$/.test(webhook.hostname) || webhook.hostname.startsWith("127.") || webhook.hostname === endpoint.hostname;
   return isHere && webhook.pathname.replace(/\/$/, "") === endpoint.pathname;
 }
 

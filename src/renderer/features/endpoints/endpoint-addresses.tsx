@@ -24,7 +24,9 @@ export function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.
       </span>
       <span className="muted">HTTPS</span>
       <span className="copyable">
-        <code className="clip grow" title={tlsUrl}>{tlsUrl}</code>
+        <code className="clip grow" title={tlsUrl}>
+          {tlsUrl}
+        </code>
         <Menu
           trigger={
             <button type="button" className="certificate" title={`Certificate: ${certificate.words}. Others by host name`}>

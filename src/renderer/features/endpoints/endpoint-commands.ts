@@ -19,7 +19,8 @@ export function useEndpointCommands(onProblem: (problem: Error | null) => void) 
         onProblem(error instanceof Error ? error : new Error(String(error)));
       }
     };
-    const open = ({ id }: { id: string }, query: Record<string, string> = {}): void => usePlace.getState().go({ view: "endpoints", path: [id], query });
+    const open = ({ id }: { id: string }, query: Record<string, string> = {}): void =>
+      usePlace.getState().go({ view: "endpoints", path: [id], query });
     return {
       create: (preset: Preset | null) =>
         attempt(async () => {

@@ -112,7 +112,12 @@ export function EndpointEditor({
         Its program and its {count(endpoint.position.received)} received requests are gone for good, and clients that it holds are let go.
         {user === undefined ? null : ` Webhook ${user.place + 1} of ${user.destination.name} will get 404 from then on.`}
       </ConfirmDialog>
-      <Dialog open={asks === "path"} onClose={() => setAsks(null)} title="Change the path" actions={<Button onClick={() => setAsks(null)}>Close</Button>}>
+      <Dialog
+        open={asks === "path"}
+        onClose={() => setAsks(null)}
+        title="Change the path"
+        actions={<Button onClick={() => setAsks(null)}>Close</Button>}
+      >
         <CommitField
           label="Path"
           mono

@@ -39,7 +39,13 @@ export function EndpointsView() {
         <section className="presets" aria-labelledby="presets-title">
           <h3 id="presets-title">New from a preset</h3>
           {presets.map((preset) => (
-            <button key={preset.name} type="button" className="preset" title={`${preset.title}: ${printProgram(preset.steps)}`} onClick={() => void create(preset)}>
+            <button
+              key={preset.name}
+              type="button"
+              className="preset"
+              title={`${preset.title}: ${printProgram(preset.steps)}`}
+              onClick={() => void create(preset)}
+            >
               {preset.name.replaceAll("-", " ")}
             </button>
           ))}
@@ -70,11 +76,15 @@ export function EndpointsView() {
           <section className="empty" aria-label="No test endpoint">
             <h2>{openId === undefined ? "Make the first test endpoint" : "There is no such test endpoint"}</h2>
             <p className="lead">
-              A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; nothing for longer than
-              five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
+              A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; nothing for longer
+              than five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
             </p>
             <div className="actions">
-              <Button look="primary" icon="add" onClick={() => void create(presets.find((preset) => preset.name === "503-three-times") ?? null)}>
+              <Button
+                look="primary"
+                icon="add"
+                onClick={() => void create(presets.find((preset) => preset.name === "503-three-times") ?? null)}
+              >
                 Make one: 503 ×3 → 200
               </Button>
               <Button onClick={() => void create(null)}>One that always answers 200</Button>
@@ -91,7 +101,16 @@ export function EndpointsView() {
       name="endpoints"
       title="Test endpoints"
       list={list}
-      editor={<EndpointEditor key={current.id} endpoint={current} endpoints={endpoints} presets={presets} problem={problem} onProblem={setProblem} />}
+      editor={
+        <EndpointEditor
+          key={current.id}
+          endpoint={current}
+          endpoints={endpoints}
+          presets={presets}
+          problem={problem}
+          onProblem={setProblem}
+        />
+      }
       evidence={{ label: "Received requests", content: <ReceivedRequests key={current.id} endpoint={current} /> }}
     />
   );

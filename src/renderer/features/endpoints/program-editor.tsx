@@ -170,7 +170,13 @@ const checkShare = (text: string): string | null =>
 
 /** A first step that answers 503 to a share of whatever comes, without end. */
 function isFailingShare(step: ProgramStep | undefined): step is ProgramStep & { chance: number } {
-  return step?.do === "answer" && (step.status ?? 200) >= 500 && step.chance !== undefined && step.times === undefined && step.match === undefined;
+  return (
+    step?.do === "answer" &&
+    (step.status ?? 200) >= 500 &&
+    step.chance !== undefined &&
+    step.times === undefined &&
+    step.match === undefined
+  );
 }
 
 function failingShare(steps: readonly ProgramStep[]): number {
@@ -182,6 +188,8 @@ function withFailures(steps: readonly ProgramStep[], share: number): readonly Pr
   const [first, ...rest] = steps;
   const others = isFailingShare(first) ? rest : steps;
   if (share === 0) return others.length === 0 ? [{ do: "answer", status: 200 }] : others;
-  const failing: ProgramStep = isFailingShare(first) ? { ...first, chance: share / 100 } : { do: "answer", status: 503, chance: share / 100 };
+  const failing: ProgramStep = isFailingShare(first)
+    ? { ...first, chance: share / 100 }
+    : { do: "answer", status: 503, chance: share / 100 };
   return [failing, ...others];
 }

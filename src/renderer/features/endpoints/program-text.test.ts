@@ -4,12 +4,24 @@ import { messageTypes } from "../../../domain/states.ts";
 import { keepExtras, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
 
 const examples: [string, ProgramStep[]][] = [
-  ["503 ×3 → hang 5.1 s → reset → 200", [{ do: "answer", status: 503, times: 3 }, { do: "hang", forMs: 5100 }, { do: "reset" }, { do: "answer", status: 200 }]],
+  [
+    "503 ×3 → hang 5.1 s → reset → 200",
+    [{ do: "answer", status: 503, times: 3 }, { do: "hang", forMs: 5100 }, { do: "reset" }, { do: "answer", status: 200 }],
+  ],
   ["200 after 4.8 s", [{ do: "answer", status: 200, delayMs: 4800 }]],
-  ["503 30 % → 200", [{ do: "answer", status: 503, chance: 0.3 }, { do: "answer", status: 200 }]],
+  [
+    "503 30 % → 200",
+    [
+      { do: "answer", status: 503, chance: 0.3 },
+      { do: "answer", status: 200 },
+    ],
+  ],
   ["reset 50 % ×2 for track", [{ do: "reset", chance: 0.5, times: 2, match: { type: "track" } }]],
   ['close for event:"Order Completed" user:u_1', [{ do: "close", match: { event: "Order Completed", userId: "u_1" } }]],
-  ["drip over 20 s → redirect 308 → garbage → truncate 500", [{ do: "drip", forMs: 20_000 }, { do: "redirect", status: 308 }, { do: "garbage" }, { do: "truncate", status: 500 }]],
+  [
+    "drip over 20 s → redirect 308 → garbage → truncate 500",
+    [{ do: "drip", forMs: 20_000 }, { do: "redirect", status: 308 }, { do: "garbage" }, { do: "truncate", status: 500 }],
+  ],
   ["hang", [{ do: "hang" }]],
 ];
 
@@ -92,7 +104,10 @@ describe("typing a program that was there before", () => {
   });
 
   test("a step that changes keeps them while it still does the same", () => {
-    expect(typed("500 ×2 → 200")).toEqual([{ do: "answer", status: 500, times: 2, body: "maintenance", headers: { "Retry-After": "5" } }, before[1]]);
+    expect(typed("500 ×2 → 200")).toEqual([
+      { do: "answer", status: 500, times: 2, body: "maintenance", headers: { "Retry-After": "5" } },
+      before[1],
+    ]);
     expect(typed("reset → 200")).toEqual([{ do: "reset" }, before[1]]);
   });
 });

@@ -86,13 +86,13 @@ const actions: Record<string, ProgramStep["do"]> = {
   redirect: "redirect",
 };
 
-const isStatus = (word: string | undefined): word is string => word !== undefined && /^[2-5]\d\d$/.test(word);
+const isStatus = (word: string | undefined): boolean => word !== undefined && /^[2-5]\d\d$/.test(word);
 const unit = /^(ms|s|m|min|h)$/i;
 
 /** The step, or what is wrong with it. */
 function parseStep(words: readonly string[]): ProgramStep | string {
   const rest = [...words];
-  const first = rest[0] ?? "";
+  const [first = ""] = words;
   const action = Object.hasOwn(actions, first.toLowerCase()) ? actions[first.toLowerCase()] : undefined;
   if (action === undefined && !isStatus(first)) {
     return `“${first}” is not a step. Write a status from 200 to 599, or hang, reset, close, truncate, drip, garbage, redirect.`;

@@ -47,7 +47,9 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
       <header className="pane-title">
         <h3>Received requests</h3>
         <span className="quiet">{answer === undefined ? "" : count(answer.total)}</span>
-        {answer !== undefined && answer.dropped > 0 ? <span className="quiet clip">{count(answer.dropped)} older ones made room</span> : null}
+        {answer !== undefined && answer.dropped > 0 ? (
+          <span className="quiet clip">{count(answer.dropped)} older ones made room</span>
+        ) : null}
         <span className="grow" />
         <Button small look="quiet" disabled={items.length === 0} onClick={() => setIsAsking(true)}>
           Clear
@@ -104,8 +106,8 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
           change({ path: [id] });
         }}
       >
-        They and their bytes are gone for good. The attempts of Hookyard’s own deliveries stay in the record of their messages, and the program stays where
-        it is.
+        They and their bytes are gone for good. The attempts of Hookyard’s own deliveries stay in the record of their messages, and the
+        program stays where it is.
       </ConfirmDialog>
     </section>
   );
@@ -201,7 +203,11 @@ function NothingReceived({ endpoint }: { endpoint: Endpoint }) {
         Listening. What arrives opens here, with its bytes.
       </p>
       <p className="muted">
-        Choose it as a webhook of a <a className="link" href="#/destinations">destination</a>, or send it something:
+        Choose it as a webhook of a{" "}
+        <a className="link" href="#/destinations">
+          destination
+        </a>
+        , or send it something:
       </p>
       <pre className="code isolate">{`curl ${endpoint.url} -H 'Content-Type: application/json' -d '{"type":"track","event":"Order Completed"}'`}</pre>
     </div>

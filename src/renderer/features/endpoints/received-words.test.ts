@@ -48,7 +48,11 @@ describe("what happened to a received request", () => {
 
 describe("its signature", () => {
   const verdict = (...valid: boolean[]) =>
-    signatureVerdict(received({ signature: { value: "ab", verifies: valid.map((each, n) => ({ destinationId: `dst_${n}`, name: `D${n}`, valid: each })) } }));
+    signatureVerdict(
+      received({
+        signature: { value: "ab", verifies: valid.map((each, n) => ({ destinationId: `dst_${n}`, name: `D${n}`, valid: each })) },
+      }),
+    );
 
   test("verifies with any of the secrets, differs from all, or is not there", () => {
     expect(verdict(false, true)).toMatchObject({ word: "verifies", detail: expect.stringContaining("D1") });

@@ -44,6 +44,9 @@ export function signatureVerdict({ signature }: Received): { word: "verifies" | 
   const tried = signature.verifies.map(({ name }) => name);
   return {
     word: "differs",
-    detail: tried.length === 0 ? "No destination has a shared secret now." : `X-Signature differs from what the shared secret of ${tried.join(", ")} gives.`,
+    detail:
+      tried.length === 0
+        ? "No destination has a shared secret now."
+        : `X-Signature differs from what the shared secret of ${tried.join(", ")} gives.`,
   };
 }

@@ -93,7 +93,10 @@ function StatusField({ step, number, onChange }: FieldsProps) {
       <SelectField
         aria-label={`Status of step ${number}`}
         value={String(status)}
-        options={[...statuses.map((each) => ({ value: String(each), label: statusWords(each) })), { value: "other", label: "another status…" }]}
+        options={[
+          ...statuses.map((each) => ({ value: String(each), label: statusWords(each) })),
+          { value: "other", label: "another status…" },
+        ]}
         onChange={(value) => {
           if (value === "other") setIsOther(true);
           else void onChange({ ...step, status: Number(value) }).catch(() => undefined);

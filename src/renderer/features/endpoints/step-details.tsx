@@ -88,7 +88,11 @@ export function StepDetails({ step, number, onChange }: { step: ProgramStep; num
   );
 }
 
-function without<Name extends "delayMs" | "chance" | "headers" | "body">(step: ProgramStep, name: Name, value: ProgramStep[Name] | null): ProgramStep {
+function without<Name extends "delayMs" | "chance" | "headers" | "body">(
+  step: ProgramStep,
+  name: Name,
+  value: ProgramStep[Name] | null,
+): ProgramStep {
   const { [name]: _, ...others } = step;
   return (value === null ? others : { ...others, [name]: value }) as ProgramStep;
 }

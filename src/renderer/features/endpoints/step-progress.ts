@@ -16,7 +16,11 @@ export type StepProgress = {
  * The step that is next is counted by the API, and those before it are used up. One after it has served something only where
  * a step before it lets requests pass, and then the received requests tell: `recent` are those of this run, newest first.
  */
-export function progressOf({ steps, after, position }: Endpoint, recent: readonly { step: number | null }[], isWhole: boolean): StepProgress[] {
+export function progressOf(
+  { steps, after, position }: Endpoint,
+  recent: readonly { step: number | null }[],
+  isWhole: boolean,
+): StepProgress[] {
   const next = position.step ?? steps.length;
   const letsPass = steps.findIndex((step, place) => place >= next && (step.match !== undefined || step.chance !== undefined));
   return steps.map((step, place) => {

@@ -36,7 +36,8 @@ export function StepSentence({ step }: { step: ProgramStep }) {
 function Effect({ step }: { step: ProgramStep }) {
   const clock = useClock();
   const outcome = outcomeOf(step, deadlineMs);
-  const lastsMs = (step.delayMs ?? 0) + (step.do === "hang" || step.do === "drip" ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0)) : 0);
+  const lastsMs =
+    (step.delayMs ?? 0) + (step.do === "hang" || step.do === "drip" ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0)) : 0);
   if (outcome === "timeout") {
     const isFast = clock?.mode === "faster" && lastsMs > 0;
     return (

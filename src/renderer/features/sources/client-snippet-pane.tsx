@@ -38,8 +38,8 @@ export function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
           {snippet}
         </pre>
         <p className="snippet-note muted">
-          Success is answered once the messages are committed. A path prefix, a doubled slash and a trailing slash reach the same handlers, so that any client
-          library can be pointed here.
+          Success is answered once the messages are committed. A path prefix, a doubled slash and a trailing slash reach the same handlers,
+          so that any client library can be pointed here.
         </p>
       </div>
     </section>

@@ -21,6 +21,7 @@ describe("pointing a client here", () => {
 
   test("JavaScript and Go see it as one string", () => {
     const writeKey = 'a "b" \\ c';
-    for (const kind of ["Node", "Go", "browser"] as const) expect(clientSnippet(kind, { ingestUrl, writeKey })).toContain(JSON.stringify(writeKey));
+    for (const kind of ["Node", "Go", "browser"] as const)
+      expect(clientSnippet(kind, { ingestUrl, writeKey })).toContain(JSON.stringify(writeKey));
   });
 });

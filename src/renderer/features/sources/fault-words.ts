@@ -12,7 +12,8 @@ export function faultWords(fault: Fault): string {
   if (fault.do === "answer") words.push(String(fault.status ?? 500));
   if (fault.do === "cut") words.push("cut the connection");
   if (fault.do === "answer" && retryAfter !== undefined) words.push(`Retry-After ${retryAfter}`);
-  if (fault.do === "delay" || delayMs > 0) words.push(fault.do === "delay" ? `wait ${durationText(delayMs)}` : `after ${durationText(delayMs)}`);
+  if (fault.do === "delay" || delayMs > 0)
+    words.push(fault.do === "delay" ? `wait ${durationText(delayMs)}` : `after ${durationText(delayMs)}`);
   return `${words.join(", ")}, ${whenWords(fault)}`;
 }
 
@@ -33,7 +34,11 @@ export function faultDoing({ status, retryAfter, delayMs, ...when }: Fault, does
 }
 
 /** With a member set, or left out when the value is null. */
-export function faultWith<Name extends "status" | "retryAfter" | "delayMs" | "times" | "chance">(fault: Fault, name: Name, value: number | null): Fault {
+export function faultWith<Name extends "status" | "retryAfter" | "delayMs" | "times" | "chance">(
+  fault: Fault,
+  name: Name,
+  value: number | null,
+): Fault {
   const { [name]: _, ...others } = fault;
   return (value === null ? others : { ...others, [name]: value }) as Fault;
 }

@@ -64,12 +64,27 @@ const actions = [
 
 const statuses = ["500", "503", "429"] as const;
 
-function FaultFields({ fault, number, onChange, onSet }: { fault: Fault; number: number; onChange: Change; onSet: (fault: Fault) => void }) {
+function FaultFields({
+  fault,
+  number,
+  onChange,
+  onSet,
+}: {
+  fault: Fault;
+  number: number;
+  onChange: Change;
+  onSet: (fault: Fault) => void;
+}) {
   const status = String(fault.status ?? 500);
   const options = (statuses as readonly string[]).includes(status) ? statuses : [...statuses, status];
   return (
     <div className="fault-fields">
-      <SelectField aria-label={`What fault ${number} does`} value={fault.do} options={actions} onChange={(does) => onSet(faultDoing(fault, does))} />
+      <SelectField
+        aria-label={`What fault ${number} does`}
+        value={fault.do}
+        options={actions}
+        onChange={(does) => onSet(faultDoing(fault, does))}
+      />
       {fault.do === "answer" ? (
         <>
           <SelectField
@@ -79,7 +94,13 @@ function FaultFields({ fault, number, onChange, onSet }: { fault: Fault; number:
             onChange={(next) => onSet(faultWith(fault, "status", Number(next)))}
           />
           <span className="muted">Retry-After</span>
-          <NumberField label={`Retry-After of fault ${number}`} unit="s" placeholder="none" value={fault.retryAfter} onCommit={(value) => onChange(faultWith(fault, "retryAfter", value))} />
+          <NumberField
+            label={`Retry-After of fault ${number}`}
+            unit="s"
+            placeholder="none"
+            value={fault.retryAfter}
+            onCommit={(value) => onChange(faultWith(fault, "retryAfter", value))}
+          />
         </>
       ) : null}
       <span className="muted">{fault.do === "delay" ? "by" : "after"}</span>

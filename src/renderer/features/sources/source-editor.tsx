@@ -20,7 +20,7 @@ import { FaultsEditor } from "./faults-editor.tsx";
 type Source = AnswerOf<"sources.get">;
 
 const modeSentences = {
-  explain: "An unknown write key gets 401, a rejected call 400, and a batch the list of what was rejected and why.",
+  explain: "A rejected call gets 400, and a batch 200 with the list of what was rejected and why.",
   production: "200 for everything but malformed or oversized requests, as the hosted service answers. Reasons show only here.",
 };
 
@@ -98,16 +98,28 @@ export function SourceEditor({
               <IconButton icon="copy" label="Copy the write key" onClick={() => void copyText(source.writeKey, "the write key")} />
             </div>
             <span className="pair-name">Kind</span>
-            <Choice label="Kind" value={source.kind} options={sourceKinds.map((kind) => ({ value: kind, label: kind }))} onChange={(kind) => set({ kind })} />
+            <Choice
+              label="Kind"
+              value={source.kind}
+              options={sourceKinds.map((kind) => ({ value: kind, label: kind }))}
+              onChange={(kind) => set({ kind })}
+            />
             <span className="pair-name">Goes to</span>
             <span className="goes-to">
               {connected.length === 0 ? (
                 <span className="muted">
-                  no destination, so its messages end as filtered. <a className="link" href="#/destinations">Connect one</a>
+                  no destination, so its messages end as filtered.{" "}
+                  <a className="link" href="#/destinations">
+                    Connect one
+                  </a>
                 </span>
               ) : (
                 connected.map((destination) => (
-                  <a key={destination.id} className="link clip isolate" href={hashOf({ view: "destinations", path: [destination.id], query: {} })}>
+                  <a
+                    key={destination.id}
+                    className="link clip isolate"
+                    href={hashOf({ view: "destinations", path: [destination.id], query: {} })}
+                  >
                     {destination.name}
                     {destination.enabled ? "" : " (disabled)"}
                   </a>
@@ -161,8 +173,8 @@ export function SourceEditor({
           go({ view: "sources" });
         }}
       >
-        Requests with its write key are unknown from then on, and it leaves {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}.
-        Its messages stay on record.
+        Requests with its write key are unknown from then on, and it leaves{" "}
+        {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}. Its messages stay on record.
       </ConfirmDialog>
     </section>
   );

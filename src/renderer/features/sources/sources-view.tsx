@@ -45,10 +45,14 @@ export function SourcesView() {
   if (answer === undefined) return <ProblemText error={error} />;
   const sources = answer.items;
   const showsUnknown = openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
-  const current = showsUnknown ? undefined : (sources.find((source) => source.id === openId) ?? (openId === undefined ? sources[0] : undefined));
+  const current = showsUnknown
+    ? undefined
+    : (sources.find((source) => source.id === openId) ?? (openId === undefined ? sources[0] : undefined));
   const others = [
     ...sources.map((source) => ({ label: source.name, hint: source.kind, go: () => go({ view: "sources", path: [source.id] }) })),
-    ...(unknown.length === 0 ? [] : [{ label: "Unknown write keys", hint: count(unknown.length), go: () => go({ view: "sources", path: [unknownPath] }) }]),
+    ...(unknown.length === 0
+      ? []
+      : [{ label: "Unknown write keys", hint: count(unknown.length), go: () => go({ view: "sources", path: [unknownPath] }) }]),
   ];
 
   const list = (
@@ -77,7 +81,12 @@ export function SourcesView() {
 
   if (showsUnknown) {
     return (
-      <ListAndEditor name="sources" title="Sources" list={list} editor={<UnknownKeys keys={unknown} others={others} hasSources={sources.length > 0} />} />
+      <ListAndEditor
+        name="sources"
+        title="Sources"
+        list={list}
+        editor={<UnknownKeys keys={unknown} others={others} hasSources={sources.length > 0} />}
+      />
     );
   }
   if (current === undefined) {
@@ -91,8 +100,8 @@ export function SourcesView() {
           <section className="empty" aria-label="No source">
             <h2>{openId === undefined ? "Make the first source" : "There is no such source"}</h2>
             <p className="lead">
-              A source has a write key. A client that sends with it to the ingest address gets its messages in, and each goes on to the destinations that the
-              source is connected to. Requests with a key that no source has are kept, and can be adopted here.
+              A source has a write key. A client that sends with it to the ingest address gets its messages in, and each goes on to the
+              destinations that the source is connected to. Requests with a key that no source has are kept, and can be adopted here.
             </p>
             <div className="actions">
               <Button look="primary" icon="add" onClick={() => void create("Shop web")}>
@@ -111,14 +120,26 @@ export function SourcesView() {
       name="sources"
       title="Sources"
       list={list}
-      editor={<SourceEditor key={current.id} source={current} others={others} unknown={unknown.length} problem={problem} onCreate={() => void create("New source")} />}
+      editor={
+        <SourceEditor
+          key={current.id}
+          source={current}
+          others={others}
+          unknown={unknown.length}
+          problem={problem}
+          onCreate={() => void create("New source")}
+        />
+      }
       evidence={{ label: "Point a client here", content: <ClientSnippetPane writeKey={current.writeKey} /> }}
     />
   );
 }
 
 function SourceDetail({ source: { writeKey, mode, faults } }: { source: AnswerOf<"sources.get"> }) {
-  const notes = [...(mode === "production" ? ["production"] : []), ...(faults.length === 0 ? [] : [`${faults.length} fault${faults.length === 1 ? "" : "s"}`])];
+  const notes = [
+    ...(mode === "production" ? ["production"] : []),
+    ...(faults.length === 0 ? [] : [`${faults.length} fault${faults.length === 1 ? "" : "s"}`]),
+  ];
   return (
     <>
       <code>{writeKey}</code>

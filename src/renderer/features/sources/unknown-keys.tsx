@@ -29,7 +29,11 @@ export function UnknownKeys({ keys, others, hasSources }: { keys: readonly Unkno
           {keys.map((key) => (
             <UnknownKeyRow key={key.writeKey} unknownKey={key} />
           ))}
-          {keys.length === 0 && !hasSources ? <a className="link" href="#/sources">Make a source</a> : null}
+          {keys.length === 0 && !hasSources ? (
+            <a className="link" href="#/sources">
+              Make a source
+            </a>
+          ) : null}
         </div>
       </div>
     </section>
@@ -63,12 +67,17 @@ function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, last
       <div className="unknown-what">
         <code className="strong clip isolate">{writeKey === "" ? "(an empty key)" : writeKey}</code>
         <span className="muted clip">
-          {count(requests)} {requests === 1 ? "request" : "requests"} kept, first {clockTime(Date.parse(firstAt))}, last {clockTime(Date.parse(lastAt))} to{" "}
-          <code className="isolate">{lastPath}</code>
+          {count(requests)} {requests === 1 ? "request" : "requests"} kept, first {clockTime(Date.parse(firstAt))}, last{" "}
+          {clockTime(Date.parse(lastAt))} to <code className="isolate">{lastPath}</code>
         </span>
       </div>
       <div className="unknown-do">
-        <TextField aria-label={`Name of the source for ${writeKey}`} placeholder={suggestedName(writeKey)} value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextField
+          aria-label={`Name of the source for ${writeKey}`}
+          placeholder={suggestedName(writeKey)}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
         <Button type="submit">Adopt</Button>
         <Button look="quiet" onClick={() => void run(async () => void (await call("unknownKeys.forget", { writeKey })))}>
           Forget

@@ -1,0 +1,98 @@
+/** The configuration as one readable file: saved from here, and read back in. */
+
+import { useRef, useState, type ChangeEvent } from "react";
+import type { InputOf } from "../../../contract/contract.ts";
+import { Button, CheckField } from "../../kit/controls.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { call } from "../../transport/transport.ts";
+
+export function ConfigurationSection() {
+  const [secrets, setSecrets] = useState(false);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const [done, setDone] = useState<string | null>(null);
+  const file = useRef<HTMLInputElement>(null);
+
+  const attempt = async (run: () => Promise<string>): Promise<void> => {
+    setDone(null);
+    setProblem(null);
+    try {
+      setDone(await run());
+    } catch (error) {
+      setProblem(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  const save = (): Promise<void> =>
+    attempt(async () => {
+      const document = await call("configuration.export", { secrets });
+      download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
+      return secrets ? "Saved, with the shared secrets in readable form." : "Saved, without the shared secrets.";
+    });
+  const read = async (event: ChangeEvent<HTMLInputElement>): Promise<void> => {
+    const input = event.currentTarget;
+    const [chosen] = input.files ?? [];
+    if (chosen === undefined) return;
+    await attempt(async () => {
+      const { created, updated } = await call("configuration.import", documentOf(await chosen.text(), chosen.name));
+      return `Read ${chosen.name}: ${count(created)} made, ${count(updated)} changed, everything else left as it was.`;
+    });
+    input.value = "";
+  };
+
+  return (
+    <>
+      <p className="muted">
+        Sources, destinations, test endpoints, retry profiles and settings. Reading a file makes what is new, changes what has the same
+        write key or name, and leaves everything else.
+      </p>
+      <CheckField
+        label="With the shared secrets, in readable form"
+        checked={secrets}
+        onChange={(event) => setSecrets(event.currentTarget.checked)}
+      />
+      <div className="actions">
+        <Button icon="save" onClick={() => void save()}>
+          Save as a file
+        </Button>
+        <Button onClick={() => file.current?.click()}>Read a file…</Button>
+        <input
+          ref={file}
+          type="file"
+          accept="application/json,.json"
+          className="sr"
+          tabIndex={-1}
+          aria-label="Configuration file"
+          onChange={(event) => void read(event)}
+        />
+      </div>
+      {done === null ? null : (
+        <p className="verdict good" role="status">
+          <span className="tone delivered">
+            <StateGlyph state="delivered" />
+          </span>
+          {done}
+        </p>
+      )}
+      <ProblemText error={problem} />
+    </>
+  );
+}
+
+/** The API checks what is in it. */
+function documentOf(text: string, name: string): InputOf<"configuration.import"> {
+  try {
+    return JSON.parse(text) as InputOf<"configuration.import">;
+  } catch (error) {
+    throw new Error(`${name} is not JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,163 @@
+/** The settings of the pipeline itself: delivery, ingest, store. */
+
+import { useState } from "react";
+import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
+import { CommitField } from "../../kit/commit-field.tsx";
+import { CheckField, Choice } from "../../kit/controls.tsx";
+import { durationText, parseDuration } from "../../kit/duration-text.ts";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+
+type Settings = AnswerOf<"settings.get">;
+type Update = (changes: InputOf<"settings.update">) => Promise<unknown>;
+
+const update: Update = (changes) => call("settings.update", changes);
+
+/** The settings, and a way to change one from a control that has no place for a sentence of its own. */
+function useSettings(): { settings: Settings | undefined; problem: Error | null; set: (changes: InputOf<"settings.update">) => void } {
+  const { answer, error } = useLive("settings.get", {}, ["settings"]);
+  const [problem, setProblem] = useState<Error | null>(null);
+  return {
+    settings: answer,
+    problem: problem ?? (answer === undefined ? error : null),
+    set: (changes) => {
+      update(changes).then(
+        () => setProblem(null),
+        (raised: unknown) => setProblem(raised instanceof Error ? raised : new Error(String(raised))),
+      );
+    },
+  };
+}
+
+const wholeNumber = (what: string) => (text: string) => (/^-?\d+$/.test(text.trim()) ? null : `${what} is a whole number.`);
+
+export function DeliverySection() {
+  const { settings, problem, set } = useSettings();
+  if (settings === undefined) return <ProblemText error={problem} />;
+  return (
+    <>
+      <ProblemText error={problem} />
+      <CommitField
+        label="Vendor"
+        name="short"
+        text={settings.vendor}
+        hint={
+          <>
+            Requests say <code>User-Agent: {settings.vendor}/1.0</code>
+          </>
+        }
+        onCommit={(vendor) => update({ vendor })}
+      />
+      <CommitField
+        label="Seed"
+        name="short"
+        inputMode="numeric"
+        text={String(settings.seed)}
+        check={wholeNumber("The seed")}
+        hint="Feeds jitter, random failures and shares of faults: the same seed, configuration and input give the same attempts at the same clock times."
+        onCommit={(text) => update({ seed: Number(text) })}
+      />
+      <CheckField
+        label="Jitter: move each retry by the share that its profile says, drawn from the seed"
+        checked={settings.jitter}
+        onChange={(event) => set({ jitter: event.currentTarget.checked })}
+      />
+      <CommitField
+        label="Connections per webhook"
+        name="short"
+        inputMode="numeric"
+        text={String(settings.laneConnections)}
+        check={wholeNumber("The number of connections")}
+        hint="Each webhook has a lane of its own, so that one that hangs delays nothing else."
+        onCommit={(text) => update({ laneConnections: Number(text) })}
+      />
+    </>
+  );
+}
+
+const unknownKeySentences = {
+  explain: "They get 401 with the reason, and are kept under Sources, where the key can be adopted.",
+  production: "They get 200, as from the hosted service, and are kept under Sources, where the key can be adopted.",
+};
+
+export function IngestSection() {
+  const { settings, problem, set } = useSettings();
+  if (settings === undefined) return null;
+  return (
+    <>
+      <ProblemText error={problem} />
+      <div className="commit">
+        <span className="labelled-name">Requests with an unknown write key</span>
+        <Choice
+          label="Requests with an unknown write key"
+          value={settings.unknownKeys}
+          options={[
+            { value: "explain", label: "explain" },
+            { value: "production", label: "production" },
+          ]}
+          onChange={(unknownKeys) => set({ unknownKeys })}
+        />
+        <span className="labelled-hint">{unknownKeySentences[settings.unknownKeys]}</span>
+      </div>
+    </>
+  );
+}
+
+export function StoreSection() {
+  const { settings, problem, set } = useSettings();
+  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
+  if (settings === undefined) return null;
+  return (
+    <>
+      <ProblemText error={problem} />
+      <CommitField
+        label="Keep the newest"
+        name="short"
+        unit="messages"
+        inputMode="numeric"
+        placeholder="all"
+        text={settings.maxMessages === null ? "" : count(settings.maxMessages)}
+        check={(text) => (readCount(text) === undefined ? "A whole number, or nothing to keep all." : null)}
+        hint={`There are ${count(stats?.messages.total ?? 0)}. Pinned messages survive; those with a delivery under way wait for its end.`}
+        onCommit={(text) => update({ maxMessages: readCount(text) ?? null })}
+      />
+      <CommitField
+        label="Keep for"
+        name="short"
+        placeholder="ever"
+        text={settings.maxAgeMs === null ? "" : durationText(settings.maxAgeMs)}
+        check={(text) =>
+          text.trim() === "" || parseDuration(text, "d") !== null ? null : "A time is written as 30 d or 12 h; nothing keeps them for ever."
+        }
+        hint="Real time, not the clock’s: a fast-forward removes nothing."
+        onCommit={(text) => update({ maxAgeMs: text.trim() === "" ? null : parseDuration(text, "d") })}
+      />
+      <div className="commit">
+        <span className="labelled-name">Durability</span>
+        <Choice
+          label="Durability"
+          value={settings.synchronous}
+          options={[
+            { value: "NORMAL", label: "NORMAL" },
+            { value: "FULL", label: "FULL" },
+          ]}
+          onChange={(synchronous) => set({ synchronous })}
+        />
+        <span className="labelled-hint">
+          {settings.synchronous === "NORMAL"
+            ? "Nothing accepted is lost when the process dies; a power cut may cost the last moment."
+            : "Nothing accepted is lost at a power cut either; each commit waits for the disk."}
+        </span>
+      </div>
+    </>
+  );
+}
+
+/** Null for all; undefined when it is no number. Commas are how the number is shown. */
+function readCount(text: string): number | null | undefined {
+  const given = text.replaceAll(",", "").trim();
+  if (given === "" || given === "all") return null;
+  return /^\d{1,15}$/.test(given) ? Number(given) : undefined;
+}

@@ -42,8 +42,14 @@ export async function startBatchServer(
     open += 1;
     one.most = Math.max(one.most, open);
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    open -= 1;
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      // The client broke it off.
+      return;
+    } finally {
+      open -= 1;
+    }
     const body = Buffer.concat(chunks).toString("utf8");
     const { batch: messages } = JSON.parse(body) as { batch: Record<string, unknown>[] };
     const ids = messages.map(({ messageId }) => String(messageId));

@@ -22,9 +22,7 @@ export type DeliveriesOptions = {
   report: (error: unknown) => void;
 };
 
-export function createDeliveries(
-  options: DeliveriesOptions,
-): Deliveries & {
+export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   cancelOf(destination: DestinationId): void;
   /** Of destinations that were deleted while Hookyard was being stopped. */ cancelOrphans(known: readonly DestinationId[]): void;
 } {

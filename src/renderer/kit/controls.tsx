@@ -99,7 +99,17 @@ export function Choice<Value extends string>({
 }
 
 /** A labelled control with what is wrong with it, said where it is. */
-export function Labelled({ label, hint, error, children }: { label: ReactNode; hint?: ReactNode; error?: string | null; children: ReactNode }) {
+export function Labelled({
+  label,
+  hint,
+  error,
+  children,
+}: {
+  label: ReactNode;
+  hint?: ReactNode;
+  error?: string | null;
+  children: ReactNode;
+}) {
   return (
     <label className="labelled">
       <span className="labelled-name">{label}</span>
@@ -115,7 +125,11 @@ export function Labelled({ label, hint, error, children }: { label: ReactNode; h
   );
 }
 
-export function TextField({ mono = false, unit, ...rest }: Omit<ComponentPropsWithRef<"input">, "className"> & { mono?: boolean; unit?: string }) {
+export function TextField({
+  mono = false,
+  unit,
+  ...rest
+}: Omit<ComponentPropsWithRef<"input">, "className"> & { mono?: boolean; unit?: string }) {
   return (
     <span className={mono ? "field mono" : "field"}>
       <input spellCheck={false} autoComplete="off" {...rest} />

@@ -36,7 +36,11 @@ export function SplitPane({
   const current = (): number => (root.current?.lastElementChild as HTMLElement | null)?.offsetWidth ?? min;
 
   return (
-    <div ref={root} className="split" style={{ gridTemplateColumns: `minmax(0, 1fr) 1px ${width === null ? initial : `min(${width}px, 70%)`}` }}>
+    <div
+      ref={root}
+      className="split"
+      style={{ gridTemplateColumns: `minmax(0, 1fr) 1px ${width === null ? initial : `min(${width}px, 70%)`}` }}
+    >
       {first}
       <div
         className="divider"

@@ -4,7 +4,14 @@ import { useEffect } from "react";
 import { create } from "zustand";
 import type { IconName } from "../kit/icon.tsx";
 
-export type Command = { id: string; label: string; icon: IconName; /** A view, or a key. */ hint?: string; shortcut?: string; run: () => void };
+export type Command = {
+  id: string;
+  label: string;
+  icon: IconName;
+  /** A view, or a key. */ hint?: string;
+  shortcut?: string;
+  run: () => void;
+};
 
 type CommandStore = {
   groups: ReadonlyMap<string, readonly Command[]>;

@@ -25,7 +25,11 @@ export const isMac = /Mac/.test(navigator.platform);
 
 function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("[role=dialog],[role=menu],[role=listbox]") !== null;
+  return (
+    target.isContentEditable ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    target.closest("[role=dialog],[role=menu],[role=listbox]") !== null
+  );
 }
 
 function nameOf(event: KeyboardEvent): string {
@@ -41,7 +45,8 @@ export function listenToKeys(): () => void {
     const name = nameOf(event);
     const withMod = name.startsWith("mod+");
     if (!withMod && takesText(event.target)) return;
-    const isPressable = event.target instanceof HTMLElement && event.target.closest("button,a,[role=button],[role=tab],[role=radio]") !== null;
+    const isPressable =
+      event.target instanceof HTMLElement && event.target.closest("button,a,[role=button],[role=tab],[role=radio]") !== null;
     if (isPressable && (name === "Space" || name === "Enter")) return;
     for (const layer of layers.toReversed()) {
       const handler = layer.current[name];

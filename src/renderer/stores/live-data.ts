@@ -57,7 +57,17 @@ export function useLive<Name extends CallName>(name: Name, input: InputOf<Name> 
 function entryOf(key: string, name: CallName, input: object, areas: readonly Area[]): Entry {
   const known = entries.get(key);
   if (known !== undefined) return known;
-  const entry: Entry = { name, input, areas: new Set(areas), live: nothing, listeners: new Set(), running: false, again: false, lastReadAt: 0, timer: null };
+  const entry: Entry = {
+    name,
+    input,
+    areas: new Set(areas),
+    live: nothing,
+    listeners: new Set(),
+    running: false,
+    again: false,
+    lastReadAt: 0,
+    timer: null,
+  };
   entries.set(key, entry);
   return entry;
 }
@@ -84,7 +94,10 @@ async function read(entry: Entry): Promise<void> {
   try {
     entry.live = { answer: await call(entry.name, entry.input as never), error: null };
   } catch (error) {
-    entry.live = { answer: entry.live.answer, error: error instanceof CallError ? error : new CallError({ status: 0, code: "unexpected", message: String(error) }) };
+    entry.live = {
+      answer: entry.live.answer,
+      error: error instanceof CallError ? error : new CallError({ status: 0, code: "unexpected", message: String(error) }),
+    };
   }
   entry.running = false;
   entry.lastReadAt = window.performance.now();

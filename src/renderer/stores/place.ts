@@ -20,7 +20,11 @@ export const views = [
 ] as const;
 export type View = (typeof views)[number];
 
-export type Place = { view: View; /** What is open, as the view spells it: an id, or an id and what is open in it. */ path: string[]; query: Record<string, string> };
+export type Place = {
+  view: View;
+  /** What is open, as the view spells it: an id, or an id and what is open in it. */ path: string[];
+  query: Record<string, string>;
+};
 
 type PlaceStore = Place & {
   /** A new entry for the back button. */

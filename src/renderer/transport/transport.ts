@@ -38,7 +38,11 @@ export class CallError extends Error {
 }
 
 export const noConnection = (): CallError =>
-  new CallError({ status: 0, code: "no_connection", message: "Hookyard does not answer. It may have been stopped; this page goes on when it is back." });
+  new CallError({
+    status: 0,
+    code: "no_connection",
+    message: "Hookyard does not answer. It may have been stopped; this page goes on when it is back.",
+  });
 
 let current: Transport | null = null;
 

@@ -29,5 +29,10 @@ test("a label is cut at its marks and put together again", () => {
 });
 
 test("marks that overlap are shown once", () => {
-  expect(markedParts("step", [{ start: 0, end: 4 }, { start: 0, end: 2 }]).map((part) => part.text)).toEqual(["step"]);
+  expect(
+    markedParts("step", [
+      { start: 0, end: 4 },
+      { start: 0, end: 2 },
+    ]).map((part) => part.text),
+  ).toEqual(["step"]);
 });

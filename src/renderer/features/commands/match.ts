@@ -2,7 +2,11 @@
 
 import type { Command } from "../../stores/commands.ts";
 
-export type Match = { command: Command; /** Where the typed words stand in the label. */ marks: readonly { start: number; end: number }[]; score: number };
+export type Match = {
+  command: Command;
+  /** Where the typed words stand in the label. */ marks: readonly { start: number; end: number }[];
+  score: number;
+};
 
 /** Every typed word must begin a word of the label, or stand in it; beginnings count more. */
 export function matchCommands(commands: readonly Command[], text: string): Match[] {

@@ -20,11 +20,13 @@ const clockCommands: readonly Command[] = [
     hint: "the clock",
     run: () => void setClock("faster", speed),
   })),
-  ...([
-    ["10 m", 10],
-    ["1 h", 60],
-    ["4 h", 240],
-  ] as const).map(([words, minutes]): Command => ({
+  ...(
+    [
+      ["10 m", 10],
+      ["1 h", 60],
+      ["4 h", 240],
+    ] as const
+  ).map(([words, minutes]): Command => ({
     id: `clock.advance.${minutes}`,
     label: `Advance the clock ${words}`,
     icon: "advance",

@@ -102,9 +102,19 @@ function Form({ onDone }: { onDone: () => void }) {
       <section aria-label="The same call">
         <div className="section-head">
           <h3>The same call as</h3>
-          <Choice small label="The same call as" value={kind} options={snippetKinds.map((value) => ({ value, label: value }))} onChange={setKind} />
+          <Choice
+            small
+            label="The same call as"
+            value={kind}
+            options={snippetKinds.map((value) => ({ value, label: value }))}
+            onChange={setKind}
+          />
           <span className="grow" />
-          <Button small icon="copy" onClick={() => void copyText(snippet(kind, { ingestUrl, writeKey: source?.writeKey ?? "", type, body }), `as ${kind}`)}>
+          <Button
+            small
+            icon="copy"
+            onClick={() => void copyText(snippet(kind, { ingestUrl, writeKey: source?.writeKey ?? "", type, body }), `as ${kind}`)}
+          >
             Copy
           </Button>
         </div>

@@ -54,5 +54,7 @@ client.Close()`);
 });
 
 test("a page's properties are the Go library's traits", () => {
-  expect(snippet("Go", { ...draft, type: "page", body: `{"userId":"u","properties":{"path":"/"}}` })).toContain('Traits: map[string]interface{}{\n\t\t"path": "/"');
+  expect(snippet("Go", { ...draft, type: "page", body: `{"userId":"u","properties":{"path":"/"}}` })).toContain(
+    'Traits: map[string]interface{}{\n\t\t"path": "/"',
+  );
 });

@@ -6,7 +6,12 @@ import type { MessageType } from "../../../domain/states.ts";
 export const snippetKinds = ["cURL", "Node", "Go", "browser"] as const;
 export type SnippetKind = (typeof snippetKinds)[number];
 
-export type CallDraft = { ingestUrl: string; writeKey: string; type: Exclude<MessageType, "delete">; /** The JSON of the call, as it was written. */ body: string };
+export type CallDraft = {
+  ingestUrl: string;
+  writeKey: string;
+  type: Exclude<MessageType, "delete">;
+  /** The JSON of the call, as it was written. */ body: string;
+};
 
 export function snippet(kind: SnippetKind, draft: CallDraft): string {
   switch (kind) {
@@ -22,7 +27,9 @@ export function snippet(kind: SnippetKind, draft: CallDraft): string {
 }
 
 function curl({ ingestUrl, writeKey, type, body }: CallDraft): string {
-  return [`curl ${ingestUrl}/v1/${type}`, `-u ${shell(`${writeKey}:`)}`, `-H 'Content-Type: application/json'`, `-d ${shell(body)}`].join(" \\\n  ");
+  return [`curl ${ingestUrl}/v1/${type}`, `-u ${shell(`${writeKey}:`)}`, `-H 'Content-Type: application/json'`, `-d ${shell(body)}`].join(
+    " \\\n  ",
+  );
 }
 
 /** Plain words need no quotes; in quotes only the quote itself is special. */
@@ -50,7 +57,12 @@ function browser({ ingestUrl, writeKey, type, body }: CallDraft): string {
 }
 
 /** Member names of the Go library, where they are not the JSON's with a capital. */
-const goNames: Readonly<Record<string, string>> = { userId: "UserId", anonymousId: "AnonymousId", groupId: "GroupId", previousId: "PreviousId" };
+const goNames: Readonly<Record<string, string>> = {
+  userId: "UserId",
+  anonymousId: "AnonymousId",
+  groupId: "GroupId",
+  previousId: "PreviousId",
+};
 
 function go({ ingestUrl, writeKey, type, body }: CallDraft): string {
   const call = type === "page" || type === "screen" ? "Page" : type.charAt(0).toUpperCase() + type.slice(1);

@@ -33,7 +33,16 @@ export function ClockBar() {
 
   return (
     <div className="clockbar" role="group" aria-label="The clock">
-      <div className="clock" title={clock.mode === "real" ? "The clock runs at wall speed" : clock.mode === "paused" ? "The clock stands still" : `The clock runs ${clock.speed} times as fast as the wall`}>
+      <div
+        className="clock"
+        title={
+          clock.mode === "real"
+            ? "The clock runs at wall speed"
+            : clock.mode === "paused"
+              ? "The clock stands still"
+              : `The clock runs ${clock.speed} times as fast as the wall`
+        }
+      >
         <time dateTime={new Date(now).toISOString()}>{clockTime(now)}</time>
         <small>
           <span>{calendarDate(now)}</span>

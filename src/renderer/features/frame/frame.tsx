@@ -114,12 +114,23 @@ function Ends() {
           <Icon name="copy" />
         </button>
       </span>
-      <button type="button" className="btn palette" aria-keyshortcuts={isMac ? "Meta+K" : "Control+K"} onClick={() => useCommands.getState().open()}>
+      <button
+        type="button"
+        className="btn palette"
+        aria-keyshortcuts={isMac ? "Meta+K" : "Control+K"}
+        onClick={() => useCommands.getState().open()}
+      >
         <Icon name="search" />
         <span className="wide">Commands</span>
         <kbd aria-hidden="true">{isMac ? "⌘ K" : "Ctrl K"}</kbd>
       </button>
-      <button type="button" className="icon-btn" aria-label="Shortcuts" title="Shortcuts (?)" onClick={() => useOverlay.getState().show("shortcuts")}>
+      <button
+        type="button"
+        className="icon-btn"
+        aria-label="Shortcuts"
+        title="Shortcuts (?)"
+        onClick={() => useOverlay.getState().show("shortcuts")}
+      >
         <kbd aria-hidden="true">?</kbd>
       </button>
     </div>
@@ -154,4 +165,3 @@ function StatusBar() {
     </footer>
   );
 }
-

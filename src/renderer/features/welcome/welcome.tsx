@@ -50,7 +50,9 @@ export function Welcome() {
     <div className="first">
       <section className="start" aria-label="First message">
         <h1>Send the first message</h1>
-        <p className="muted lead">Hookyard takes it in, signs it, POSTs it to a test endpoint, and shows every byte. Nothing leaves this machine.</p>
+        <p className="muted lead">
+          Hookyard takes it in, signs it, POSTs it to a test endpoint, and shows every byte. Nothing leaves this machine.
+        </p>
         <ol className="way">
           <li>
             <b className="no">1</b>
@@ -125,7 +127,11 @@ function Way({ source, kind }: { source: string; kind: string }) {
         text={destination?.hasSharedSecret === true ? "signed, shared secret set" : "not signed"}
       />
       <i />
-      <Stop icon="endpoints" title={endpoint === undefined ? "no test endpoint yet" : `test endpoint /${endpoint.path}`} text="answers 200" />
+      <Stop
+        icon="endpoints"
+        title={endpoint === undefined ? "no test endpoint yet" : `test endpoint /${endpoint.path}`}
+        text="answers 200"
+      />
     </div>
   );
 }

@@ -13,6 +13,9 @@ import { useEndpointCommands } from "./endpoint-commands.ts";
 import { printProgram } from "./program-text.ts";
 import { ReceivedRequests } from "./received-requests.tsx";
 import "./endpoints.css";
+import "./program.css";
+import "./received.css";
+import "./track.css";
 
 export function EndpointsView() {
   const { answer, error } = useLive("endpoints.list", {}, ["endpoints", "received"]);

@@ -1,12 +1,14 @@
 /**
- * Builds the headless program into `out/headless` and the inspector into `out/renderer` when the sources are not those
- * they were built from. Says so on standard error, and nothing when there is nothing to do.
+ * Builds the headless program into `out/headless`, the inspector into `out/renderer` and the client library into `out/client`
+ * when the sources are not those they were built from. Says so on standard error, and nothing when there is nothing to do.
  */
 
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { rendererConfig } from "./renderer-config.ts";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -22,6 +24,7 @@ export async function buildIfStale(): Promise<void> {
   await Promise.all([
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
     buildInto({ output: join(root, "out", "renderer"), entry: "index.html", bundle: bundleRenderer }),
+    buildInto({ output: join(root, "out", "client"), entry: "client.js", bundle: emitClient }),
   ]);
   writeFileSync(pagesStampFile, fingerprint);
 }
@@ -77,6 +80,13 @@ async function bundleHeadless(outDir: string): Promise<void> {
       },
     },
   });
+}
+
+/** File by file, with its types. */
+async function emitClient(outDir: string): Promise<void> {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const project = join(root, "src", "client", "tsconfig.build.json");
+  await promisify(execFile)(process.execPath, [tsc, "-p", project, "--outDir", outDir]);
 }
 
 export function moveIn(built: string, output: string, entry: string): void {

@@ -83,7 +83,7 @@ test.each([
   { name: "v211-bare", options: {}, make: bareCalls },
   { name: "v200", options: { wire: "v2.0" as const }, make: fullCalls() },
   { name: "v120", options: { wire: "v1.2" as const }, make: oldCalls },
-])("the request of $name.http", async ({ name, options, make }) => {
+])("the request in the capture $name", async ({ name, options, make }) => {
   expect(await requestOf(name, options, make)).toBe(capturedRequest(name));
 });
 

@@ -12,6 +12,7 @@ import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
 import { LaterView } from "./features/later/later-view.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
+import { SettingsView } from "./features/settings/settings-view.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { FailureBoundary } from "./kit/failure-boundary.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
@@ -26,6 +27,7 @@ const viewsOf: Partial<Record<View, () => ReactNode>> = {
   sources: SourcesView,
   destinations: DestinationsView,
   endpoints: EndpointsView,
+  settings: SettingsView,
 };
 
 const commands = ownCommands(navigation);

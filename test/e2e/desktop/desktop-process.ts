@@ -44,7 +44,8 @@ export function startDesktop({ browser, flags = freePorts }: { browser: Browser;
   let lastQuestion = 0;
 
   const send = (message: ToStandIn): void => {
-    if (child.connected) child.send(message);
+    // The program may end between the look and the sending; what it would have heard is then of no interest.
+    if (child.connected) child.send(message, () => undefined);
   };
   const tell = (message: Extract<ToStandIn, { tell: string }>): void => {
     if (message.tell === "port") overPorts.push({ from: "page", ...(JSON.parse(message.data as string) as object) });

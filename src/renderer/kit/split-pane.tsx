@@ -1,6 +1,6 @@
 /** Two panes and a line between them that can be dragged, moved with the arrows, and put back with a double click. The width is kept. */
 
-import { useRef, useState, type ReactNode } from "react";
+import { Fragment, useRef, useState, type ReactNode } from "react";
 
 const stepPx = 16;
 
@@ -41,7 +41,7 @@ export function SplitPane({
       className="split"
       style={{ gridTemplateColumns: `minmax(0, 1fr) 1px ${width === null ? initial : `min(${width}px, 70%)`}` }}
     >
-      {first}
+      <Fragment key="first">{first}</Fragment>
       <div
         className="divider"
         role="separator"
@@ -71,7 +71,7 @@ export function SplitPane({
           currentTarget.addEventListener("pointerup", end);
         }}
       />
-      {second}
+      <Fragment key="second">{second}</Fragment>
     </div>
   );
 }

@@ -119,7 +119,7 @@ function Step({ no, title, note, children }: { no: number; title: string; note: 
         {no}
       </b>
       <div>
-        <span className="strong">{title}</span> <span className="quiet">{note}</span>
+        <span className="strong">{title}</span> <span className="quiet sig-note">{note}</span>
         {children}
       </div>
     </li>

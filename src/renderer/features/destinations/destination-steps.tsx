@@ -185,9 +185,9 @@ function SourcesField({
           <CheckField
             key={id}
             label={
-              <>
-                <span className="isolate">{name}</span> <span className="quiet">{kind}</span>
-              </>
+              <span className="source-check">
+                <span className="isolate clip">{name}</span> <span className="quiet">{kind}</span>
+              </span>
             }
             checked={chosen.includes(id)}
             onChange={(event) => onChange(event.currentTarget.checked ? [...chosen, id] : chosen.filter((each) => each !== id))}

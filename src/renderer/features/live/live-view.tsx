@@ -12,6 +12,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { AttemptView } from "../attempt/attempt-view.tsx";
 import { MessageDetails } from "../details/message-details.tsx";
+import { call } from "../../transport/transport.ts";
 import { Welcome } from "../welcome/welcome.tsx";
 import { exportItems } from "./export-items.ts";
 import { FilterBar } from "./filter-bar.tsx";
@@ -76,14 +77,15 @@ export function LiveView() {
 
   const isFirstRun = stats?.messages.total === 0 && isEmpty(filter) && openId === undefined;
   const awaitsFirst = useRef(false);
-  const newest = rows?.rowAt(0);
+  const isThere = (stats?.messages.total ?? 0) > 0;
   useEffect(() => {
     if (isFirstRun) awaitsFirst.current = true;
-    else if (awaitsFirst.current && newest !== undefined) {
-      awaitsFirst.current = false;
-      go({ view: "live", path: [newest.id] });
-    }
-  }, [isFirstRun, newest, go]);
+    if (!isThere || !awaitsFirst.current) return;
+    awaitsFirst.current = false;
+    call("messages.list", { limit: 1 }).then(({ items: [first] }) => {
+      if (first !== undefined) go({ view: "live", path: [first.id] });
+    }, setCommandError);
+  }, [isFirstRun, isThere, go]);
 
   if (isAttempt) return <AttemptView messageId={openId} attemptId={attemptId} />;
 

@@ -47,7 +47,7 @@ export function Welcome() {
   useKeys({ c: copy, Enter: send });
 
   return (
-    <div className="first">
+    <div className="welcome">
       <section className="start" aria-label="First message">
         <h1>Send the first message</h1>
         <p className="muted lead">

@@ -7,8 +7,10 @@ import { span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { outlookOf, type Bead } from "./delivery-outlook.ts";
 
-/** As many beads as have room in the narrowest window; of more, the first three and the last four are shown. */
-const mostBeads = 8;
+/** As many beads as have room for their times; of more, the first two and the last three are shown. */
+const mostBeads = 6;
+const firstBeads = 2;
+const lastBeads = 3;
 
 export function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"endpoints.get">; profileName: string }) {
   const settings = useLive("settings.get", {}, ["settings"]).answer;
@@ -35,16 +37,16 @@ export function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"en
         </span>
       </div>
       <ol className="beads">
-        {(isLong ? beads.slice(0, 3) : beads).map((bead) => (
+        {(isLong ? beads.slice(0, firstBeads) : beads).map((bead) => (
           <BeadItem key={bead.round} bead={bead} />
         ))}
         {isLong ? (
           <li className="dots">
             <span aria-hidden="true">···</span>
-            <span className="quiet">{beads.length - 7} more</span>
+            <span className="quiet">{beads.length - firstBeads - lastBeads} more</span>
           </li>
         ) : null}
-        {isLong ? beads.slice(-4).map((bead) => <BeadItem key={bead.round} bead={bead} />) : null}
+        {isLong ? beads.slice(-lastBeads).map((bead) => <BeadItem key={bead.round} bead={bead} />) : null}
         <li className="fin">
           <span className={`tone strong ${end}`}>
             <State state={end} />

@@ -214,6 +214,17 @@ describe("what goes wrong on the way", () => {
     ]);
   });
 
+  test.each(["v2.1", "v1.2"] as const)("what was handed over in %s can be queued again as it was", async (wire) => {
+    const { server, client, errors } = await start({ wire, newId: () => "new" }, [{ status: 400 }]);
+    client.identify({ userId: "u", traits: { a: 1 }, messageId: "m1", timestamp: "2020-01-01T00:00:00Z" });
+    client.alias({ userId: "u", previousId: "p", messageId: "m2" });
+    await client.flush();
+    for (const { type, ...call } of errors[0]?.messages ?? []) client.call(type, call);
+    await client.close();
+    expect(server.received[1]?.messages).toHaveLength(2);
+    expect(server.received[1]?.messages).toEqual(server.received[0]?.messages);
+  });
+
   test("a redirect is not followed, which would lose the batch", async () => {
     const { server, client, track, errors } = await start({ size: 1 }, [{ status: 302, headers: { Location: "/" } }]);
     track(1);

@@ -61,27 +61,41 @@ export class Analytics {
   }
 
   identify(call: Identify): void {
-    this.#add("identify", call);
+    this.call("identify", call);
   }
 
   track(call: Track): void {
-    this.#add("track", call);
+    this.call("track", call);
   }
 
   page(call: Page): void {
-    this.#add("page", call);
+    this.call("page", call);
   }
 
   screen(call: Screen): void {
-    this.#add("screen", call);
+    this.call("screen", call);
   }
 
   group(call: Group): void {
-    this.#add("group", call);
+    this.call("group", call);
   }
 
   alias(call: Alias): void {
-    this.#add("alias", call);
+    this.call("alias", call);
+  }
+
+  /** A call of whatever type, for programs in which that is data. */
+  call(type: CallType, call: unknown): void {
+    if (this.#closing) throw new AnalyticsError("closed", "The client is closed.");
+    const { wire, newId, strict } = this.#settings;
+    const members = checkCall(type, call, strict);
+    const messageId = (members["messageId"] as string | null | undefined) || newId();
+    const json = encodeMessage(wire, type, members, messageId, this.#timestampOf(members["timestamp"]));
+    const bytes = Buffer.byteLength(json);
+    if (bytes > maxMessageBytes) {
+      throw new AnalyticsError("call_too_large", `The ${type} has ${bytes} bytes, more than the ${maxMessageBytes} of one call.`);
+    }
+    this.#queue.add({ json, bytes }, type, messageId);
   }
 
   /** Done when all that was queued is sent or handed to `onError`. */
@@ -133,19 +147,6 @@ export class Analytics {
       batches: this.#outbox.batches,
       bytes: this.#queue.bytes + this.#outbox.bytes,
     };
-  }
-
-  #add(type: CallType, call: unknown): void {
-    if (this.#closing) throw new AnalyticsError("closed", "The client is closed.");
-    const { wire, newId, strict } = this.#settings;
-    const members = checkCall(type, call, strict);
-    const messageId = (members["messageId"] as string | null | undefined) || newId();
-    const json = encodeMessage(wire, type, members, messageId, this.#timestampOf(members["timestamp"]));
-    const bytes = Buffer.byteLength(json);
-    if (bytes > maxMessageBytes) {
-      throw new AnalyticsError("call_too_large", `The ${type} has ${bytes} bytes, more than the ${maxMessageBytes} of one call.`);
-    }
-    this.#queue.add({ json, bytes }, type, messageId);
   }
 
   #timestampOf(given: unknown): string {

@@ -67,6 +67,12 @@ test.each([null, undefined, "u", [], 7])("%j in place of a call", (call) => {
   expect(() => checkCall("track", call, true)).toThrow("You must pass an object to track.");
 });
 
+test.each(["delete", "toString"])("a call of the type %s", (type) => {
+  expect(() => checkCall(type as CallType, { userId: "u" }, true)).toThrow(
+    expect.objectContaining({ message: `'${type}' is none of identify, track, page, screen, group, alias.`, field: "type" }),
+  );
+});
+
 test("members that every object has from birth are no fields", () => {
   expect(() => checkCall("identify", JSON.parse('{"userId":"u","__proto__":1}'), true)).toThrow("'__proto__' is not a field of identify");
   expect(() => checkCall("identify", { userId: "u", constructor: 1 }, true)).toThrow("'constructor' is not a field of identify");

@@ -1,5 +1,7 @@
 /** Everything that the client throws or hands to `onError`. */
 
+import type { CallType } from "./calls.ts";
+
 export type ErrorCode = "invalid_call" | "invalid_option" | "call_too_large" | "queue_full" | "closed" | "not_sent";
 
 export class AnalyticsError extends Error {
@@ -16,9 +18,9 @@ export class AnalyticsError extends Error {
 }
 
 /** A message as it would have gone over the wire: the members of its call, and `type`, `messageId` and `timestamp`. */
-export type UnsentMessage = { type: string; messageId: string } & Record<string, unknown>;
+export type UnsentMessage = { type: CallType; messageId: string } & Record<string, unknown>;
 
-/** A batch that was given up. Its messages can be queued again with their own `messageId` and `timestamp`. */
+/** A batch that was given up. A message of it is queued again by `const { type, ...call } = message; analytics.call(type, call)`. */
 export class NotSentError extends AnalyticsError {
   override name = "NotSentError";
   readonly messages: UnsentMessage[];

@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
 import { reaches, type Figure, type Row } from "./measure.ts";
+import { client } from "./rows/client.ts";
 import { deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
@@ -26,6 +27,7 @@ const rows: Row[] = [
   memory,
   eventLoop,
   endpoints,
+  client,
 ];
 
 const { values: flags } = parseArgs({

@@ -9,7 +9,9 @@ async function fail(inspector: RunningInspector, count: number): Promise<void> {
   const { endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 410 }] });
   await inspector.call("clock.set", { mode: "paused" });
   for (let sent = 0; sent < count; sent += 1000) {
-    await inspector.send(Array.from({ length: Math.min(1000, count - sent) }, (_, nth) => ({ userId: `u_${sent + nth}`, event: "Order Completed" })));
+    await inspector.send(
+      Array.from({ length: Math.min(1000, count - sent) }, (_, nth) => ({ userId: `u_${sent + nth}`, event: "Order Completed" })),
+    );
   }
   await inspector.call("pipeline.settle", { timeoutMs: 20_000 });
   await inspector.call("endpoints.update", { id: endpoint.id, steps: [{ do: "answer", status: 200 }] });

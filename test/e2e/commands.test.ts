@@ -5,7 +5,19 @@ import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
 import { test } from "./support/inspector-test.ts";
 
-const labels = ["Live", "Retries", "Sources", "Destinations", "Test endpoints", "Clients", "Profiles", "Audiences", "Deletions", "Scenarios", "Settings"];
+const labels = [
+  "Live",
+  "Retries",
+  "Sources",
+  "Destinations",
+  "Test endpoints",
+  "Clients",
+  "Profiles",
+  "Audiences",
+  "Deletions",
+  "Scenarios",
+  "Settings",
+];
 
 describe("the keyboard alone", () => {
   test("leads to every view through the command palette", async ({ open, inspector }) => {
@@ -26,10 +38,17 @@ describe("the keyboard alone", () => {
     await framePage(page).clock.waitFor();
     for (const label of labels) {
       await page.evaluate("document.activeElement?.blur()");
-      await framePage(page).viewLink(label).evaluate((link) => link.ownerDocument.body.focus());
+      await framePage(page)
+        .viewLink(label)
+        .evaluate((link) => link.ownerDocument.body.focus());
       for (let presses = 0; presses < 40; presses += 1) {
         await page.keyboard.press("Tab");
-        if (await framePage(page).viewLink(label).evaluate((link) => link.matches(":focus"))) break;
+        if (
+          await framePage(page)
+            .viewLink(label)
+            .evaluate((link) => link.matches(":focus"))
+        )
+          break;
       }
       await page.keyboard.press("Enter");
       await page.locator("nav [aria-current=page]").filter({ hasText: label }).waitFor();
@@ -84,7 +103,9 @@ describe("the keyboard alone", () => {
         );
         if (isBack) break;
       }
-      const missed = await page.evaluate<string[]>(`[...document.querySelectorAll("main :is(button, a[href], input, select, textarea, [tabindex='0'])")]
+      const missed = await page.evaluate<
+        string[]
+      >(`[...document.querySelectorAll("main :is(button, a[href], input, select, textarea, [tabindex='0'])")]
         .filter((each) => !each.disabled && each.tabIndex === 0 && each.checkVisibility({ visibilityProperty: true }) && !each.dataset.seen)
         .map((each) => each.outerHTML.slice(0, 120))`);
       expect(missed, place).toEqual([]);
@@ -107,7 +128,10 @@ describe("what lies over the views", () => {
     await shortcuts.waitFor({ state: "detached" });
   });
 
-  test("is the palette, which offers what a view can do, marks what was typed, and filters messages by any text", async ({ open, inspector }) => {
+  test("is the palette, which offers what a view can do, marks what was typed, and filters messages by any text", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     await inspector.send([
       { userId: "u_1", event: "Order Completed" },

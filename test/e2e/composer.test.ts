@@ -26,7 +26,10 @@ describe("the composer", () => {
     await details.panel.getByText("1.50").waitFor();
   });
 
-  test("says before sending that something is not JSON, sends it all the same, and shows what the port said", async ({ open, inspector }) => {
+  test("says before sending that something is not JSON, sends it all the same, and shows what the port said", async ({
+    open,
+    inspector,
+  }) => {
     await inspector.shop();
     const { page } = await open("/endpoints");
     const composer = composerPage(page);
@@ -35,7 +38,10 @@ describe("the composer", () => {
     await composer.body.fill('{"userId": "u_7", ');
     await composer.problem.filter({ hasText: "This is not JSON" }).waitFor();
     await page.keyboard.press("ControlOrMeta+Enter");
-    await composer.answer.filter({ hasText: "refused" }).filter({ hasText: /400 .*"code"/ }).waitFor();
+    await composer.answer
+      .filter({ hasText: "refused" })
+      .filter({ hasText: /400 .*"code"/ })
+      .waitFor();
   });
 
   test("shows the same call for each client, with the real address and write key", async ({ open, inspector }) => {

@@ -49,7 +49,10 @@ describe("a fault program", () => {
       [3, /^Round 3: http_error 503|rounds \d to 3/],
     ] as const) {
       await page.keyboard.press(".");
-      await details.tab("Attempts").filter({ hasText: String(round) }).waitFor();
+      await details
+        .tab("Attempts")
+        .filter({ hasText: String(round) })
+        .waitFor();
       await details.mark(said).first().waitFor();
     }
     for (const said of [
@@ -109,7 +112,9 @@ describe("a fault program", () => {
     await inspector.call("clock.advance", { byMs: 3_600_000 });
     const { page } = await open();
     const details = detailsPage(page);
-    await livePage(page).row(/Order Completed/).click();
+    await livePage(page)
+      .row(/Order Completed/)
+      .click();
     await details.mark(/Round 9: http_error/).focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowRight");

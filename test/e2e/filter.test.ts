@@ -89,7 +89,10 @@ describe("the filter", () => {
     const live = livePage(page);
     await live.stage("rejected").click();
     await expect.poll(() => live.count()).toBe(2);
-    await live.row(/event is missing/).first().waitFor();
+    await live
+      .row(/event is missing/)
+      .first()
+      .waitFor();
     expect(await live.stage("rejected").getAttribute("aria-pressed")).toBe("true");
     expect(await live.stage("rejected").textContent()).toContain("2");
     await live.stage("filtered").click();
@@ -106,7 +109,7 @@ describe("the filter", () => {
       ["reason:integrations_all_false ", 2],
       ["attempts:>0 ", 8],
       ["status:2xx ", 8],
-      ["source:\"Shop web\" ", 12],
+      ['source:"Shop web" ', 12],
       ["type:identify ", 1],
     ] as const) {
       await live.filter.pressSequentially(text);

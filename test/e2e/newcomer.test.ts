@@ -57,9 +57,15 @@ describe("a newcomer", () => {
     const { page } = await open();
     const live = livePage(page);
     await welcomePage(page).openDemo.click();
-    await live.row(/delivered/).first().waitFor();
+    await live
+      .row(/delivered/)
+      .first()
+      .waitFor();
     await live.stage("waiting").click();
-    await live.row(/waiting, \d attempts?, next round in/).first().waitFor();
+    await live
+      .row(/waiting, \d attempts?, next round in/)
+      .first()
+      .waitFor();
     await live.removeChip("state").click();
     await expect.poll(() => live.count()).toBeGreaterThanOrEqual(240);
     await framePage(page).viewLink("Destinations").click();

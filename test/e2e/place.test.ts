@@ -40,7 +40,9 @@ describe("the place", () => {
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
     const { page } = await open();
     const details = detailsPage(page);
-    await livePage(page).row(/Order Completed/).click();
+    await livePage(page)
+      .row(/Order Completed/)
+      .click();
     await details.heading.waitFor();
     await framePage(page).viewLink("Retries").click();
     await page.getByRole("heading", { name: "Retries" }).waitFor();
@@ -59,7 +61,16 @@ describe("the place", () => {
     const { page } = guarded;
     // The browser logs each answer 404.
     guarded.expect(/status of 404/);
-    for (const address of ["#/live/msg_999999999", "#/live/msg_999999999/attempts/att_1", "#/sources/src_9", "#/destinations/dst_9", "#/endpoints/ept_9", "#/nowhere", "#/live/%zz", "#/live?state=%zz&text=%"]) {
+    for (const address of [
+      "#/live/msg_999999999",
+      "#/live/msg_999999999/attempts/att_1",
+      "#/sources/src_9",
+      "#/destinations/dst_9",
+      "#/endpoints/ept_9",
+      "#/nowhere",
+      "#/live/%zz",
+      "#/live?state=%zz&text=%",
+    ]) {
       await page.goto(`${inspector.url}/${address}`);
       await page.reload();
       await framePage(page).clock.waitFor();

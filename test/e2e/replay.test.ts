@@ -31,7 +31,9 @@ describe("a message", () => {
     await inspector.call("pipeline.settle", {});
     const { page } = await open();
     const details = detailsPage(page);
-    await livePage(page).row(/failed, 1 attempt/).click();
+    await livePage(page)
+      .row(/failed, 1 attempt/)
+      .click();
     await details.retryNow.waitFor();
     await page.keyboard.press("r");
     await details.state.filter({ hasText: "delivered" }).waitFor();
@@ -45,7 +47,9 @@ describe("a message", () => {
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
     const { page } = await open();
     const details = detailsPage(page);
-    await livePage(page).row(/waiting/).click();
+    await livePage(page)
+      .row(/waiting/)
+      .click();
     await details.cancel.click();
     await details.state.filter({ hasText: "cancelled" }).waitFor();
     await details.retryNow.click();
@@ -57,7 +61,9 @@ describe("a message", () => {
     await inspector.send([{ userId: "o'neil", event: "Order Completed" }]);
     const { page } = await open();
     const details = detailsPage(page);
-    await livePage(page).row(/Order Completed/).click();
+    await livePage(page)
+      .row(/Order Completed/)
+      .click();
     await details.mark(/^Round 1: success/).waitFor();
     await page.keyboard.press("c");
     await framePage(page).toast.filter({ hasText: "Copied the cURL command" }).waitFor();

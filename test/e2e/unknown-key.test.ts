@@ -12,7 +12,10 @@ describe("an unknown write key", () => {
     expect(await inspector.send([{ userId: "u_1", event: "Order Completed" }], "wk_nobody")).toBe(401);
     expect(await inspector.send([{ userId: "u_2", event: "Cart Viewed" }], "wk_nobody")).toBe(401);
     await frame.viewLink("Sources").filter({ hasText: "1" }).click();
-    await page.getByRole("link", { name: /Unknown write keys|Adopt or forget/ }).first().click();
+    await page
+      .getByRole("link", { name: /Unknown write keys|Adopt or forget/ })
+      .first()
+      .click();
     await sources.unknownKey("wk_nobody").filter({ hasText: "2 requests kept" }).waitFor();
     await sources.nameFor("wk_nobody").fill("Found");
     await sources.nameFor("wk_nobody").press("Enter");

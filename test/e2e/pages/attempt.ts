@@ -27,6 +27,9 @@ export function signatureOf(page: Page) {
     /** Why the two differ, in sentences. */
     found: page.locator(".verdict"),
     firstDifference: page.getByRole("group", { name: "First differing byte" }),
-    causes: page.getByRole("list", { name: "What was tried" }).getByRole("listitem").filter({ has: page.locator("svg") }),
+    causes: page
+      .getByRole("list", { name: "What was tried" })
+      .getByRole("listitem")
+      .filter({ has: page.locator("svg") }),
   };
 }

@@ -30,7 +30,8 @@ export async function openGuarded(browser: Browser, home: string, options: Brows
   const found: string[] = [];
   const expected: RegExp[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") found.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
+    if (message.type() === "error" || message.type() === "warning")
+      found.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
   });
   page.on("pageerror", (error) => found.push(`exception: ${error.stack ?? error.message}`));
   page.on("request", (request) => {

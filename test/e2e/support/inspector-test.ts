@@ -4,11 +4,12 @@
  */
 
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions } from "playwright-core";
 import { expect, test as base } from "vitest";
 import { root } from "../../../src/launch/build.ts";
 import { launchBrowser } from "../../support/browser.ts";
 import { openGuarded, type GuardedPage } from "./guarded-page.ts";
+import { goInto } from "./inspector-place.ts";
 import { startInspector, type RunningInspector } from "./running-inspector.ts";
 
 export type OpenInspector = {
@@ -55,18 +56,3 @@ export const test = base.extend<Fixtures>({
     expect(pages.flatMap((guarded) => guarded.problems())).toEqual([]);
   },
 });
-
-/**
- * Live with the token in the address, as from the terminal. Any other place as from a reload, which finds the token where
- * the page has kept it: on an empty Live the page would make the first source.
- */
-export async function goInto(page: Page, address: string, place: string): Promise<void> {
-  const { origin, hash } = new URL(address);
-  if (place === "/live") {
-    await page.goto(address);
-  } else {
-    await page.addInitScript(`sessionStorage.setItem("hookyard.token", ${JSON.stringify(hash.replace("#token=", ""))})`);
-    await page.goto(`${origin}/#${place}`);
-  }
-  await page.getByRole("group", { name: "The clock" }).waitFor();
-}

@@ -1,0 +1,20 @@
+/** Serious and critical findings of axe in a page. Its source comes in through the debugger, which the page's policy does not bind. */
+
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+
+type Violation = { id: string; impact: string | null; help: string; nodes: { target: string[]; html: string; failureSummary: string }[] };
+
+/** With `colours` only the rule that another colour scheme can break. */
+export async function seriousFindings(page: Page, only: "everything" | "colours" = "everything"): Promise<string[]> {
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
+  const rules = only === "colours" ? ", runOnly: ['color-contrast']" : "";
+  const violations = await page.evaluate<Violation[]>(
+    `axe.run(document, { resultTypes: ["violations"]${rules} }).then(({ violations }) => violations)`,
+  );
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary.replaceAll(/\s+/g, " ")}`),
+    );
+}

@@ -1,0 +1,68 @@
+/** What is wrong with the layout of a page, in words: what sticks out, what is cut off, a frame that has moved. */
+
+import type { Page } from "playwright-core";
+
+/** Runs in the page. */
+const findings = String.raw`(async () => {
+  // What measures itself does so in the frame after the one that gave it its size.
+  for (let frames = 0; frames < 2; frames += 1) await new Promise((next) => requestAnimationFrame(next));
+  const found = [];
+  const root = document.scrollingElement;
+  const { innerWidth: width, innerHeight: height } = window;
+  if (root.scrollWidth > width) found.push("the page is " + root.scrollWidth + " px wide in a window of " + width);
+  if (root.scrollHeight > height) found.push("the page is " + root.scrollHeight + " px high in a window of " + height);
+  const describe = (element) => {
+    const name = element.getAttribute("aria-label") ?? element.textContent.trim().slice(0, 40);
+    return element.tagName.toLowerCase() + "." + [...element.classList].join(".") + " “" + name.slice(0, 60) + "”";
+  };
+  for (const [selector, edges] of [[".topbar", { left: 0, top: 0, right: width }], [".rail", { left: 0 }], [".statusbar", { left: 0, right: width, bottom: height }], [".main", { right: width }]]) {
+    const box = document.querySelector(selector)?.getBoundingClientRect();
+    for (const [edge, wanted] of Object.entries(edges)) {
+      if (box === undefined || Math.abs(box[edge] - wanted) > 1) found.push(selector + " has its " + edge + " at " + box?.[edge] + ", not at " + wanted);
+    }
+  }
+  for (const split of document.querySelectorAll(".split")) {
+    if (split.children.length !== 3) found.push("a split pane has " + split.children.length + " parts: " + [...split.children].map(describe).join(", "));
+  }
+  const scrolls = (style) => /auto|scroll/.test(style.overflowX);
+  const clips = (style) => /hidden|clip/.test(style.overflowX);
+  for (const element of document.querySelectorAll("body *")) {
+    if (!(element instanceof HTMLElement) || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const style = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
+    if (box.width <= 1 || box.height <= 1) continue;
+    const isCode = element.closest("pre, textarea, input, select") !== null;
+    const wide = element.scrollWidth - element.clientWidth;
+    if (wide > 1 && element.clientWidth > 0 && style.display !== "inline") {
+      if (scrolls(style) && !isCode) found.push(describe(element) + " scrolls sideways by " + wide + " px");
+      if (clips(style) && style.textOverflow !== "ellipsis" && !isCode && !element.closest("[aria-hidden=true]") && cut(element, box)) {
+        found.push(describe(element) + " cuts off " + wide + " px: " + cut(element, box));
+      }
+    }
+    if ((box.right > width + 1 || box.left < -1) && visible(element)) found.push(describe(element) + " sticks out of the window, " + Math.round(box.left) + " to " + Math.round(box.right));
+  }
+  /** The text or control inside that cannot be seen to its end, unless an ellipsis says so. */
+  function cut(element, box) {
+    for (const inner of element.querySelectorAll("*")) {
+      if (!(inner instanceof HTMLElement) || !inner.checkVisibility() || inner.closest("[aria-hidden=true], .sr, pre, textarea")) continue;
+      if (inner.children.length > 0 && !inner.matches("button, a, input, select")) continue;
+      const rect = inner.getBoundingClientRect();
+      if (rect.width > 1 && rect.right > box.right + 1.5 && rect.left < box.right + 400) {
+        let at = inner;
+        for (; at !== element; at = at.parentElement) if (getComputedStyle(at).overflowX !== "visible") break;
+        if (at === element || at === inner) return describe(inner);
+      }
+    }
+    return "";
+  }
+  function visible(element) {
+    for (let at = element.parentElement; at !== null && at !== document.body; at = at.parentElement) {
+      const style = getComputedStyle(at);
+      if (style.overflowX !== "visible") return false;
+    }
+    return true;
+  }
+  return [...new Set(found)];
+})()`;
+
+export const layoutFindings = (page: Page): Promise<string[]> => page.evaluate<string[]>(findings);

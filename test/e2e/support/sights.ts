@@ -1,0 +1,155 @@
+/** Everything that there is to see, each by a place and a few steps, full and empty: for checks of every view and for pictures. */
+
+import type { Page } from "playwright-core";
+import { composerPage } from "../pages/composer.ts";
+import { destinationsPage } from "../pages/destinations.ts";
+import { endpointsPage } from "../pages/endpoints.ts";
+import { framePage } from "../pages/frame.ts";
+import { livePage } from "../pages/live.ts";
+import { palettePage } from "../pages/palette.ts";
+import { retriesPage } from "../pages/retries.ts";
+import { welcomePage } from "../pages/welcome.ts";
+import type { FilledWorkspace } from "./filled-workspace.ts";
+
+export type Sight = {
+  name: string;
+  place: string;
+  /** Resolves when it is there. */
+  reach: (page: Page) => Promise<unknown>;
+};
+
+const later = ["clients", "profiles", "audiences", "deletions", "scenarios"] as const;
+
+const heading = (name: string | RegExp) => (page: Page) =>
+  page.getByRole("main").getByRole("heading", { name }).first().waitFor({ state: "attached" });
+const escape = (page: Page): Promise<void> => page.keyboard.press("Escape");
+
+export const emptySights: readonly Sight[] = [
+  { name: "retries", place: "/retries", reach: heading("No delivery is waiting") },
+  { name: "retries-expired", place: "/retries?state=expired", reach: heading("No delivery has expired") },
+  { name: "sources", place: "/sources", reach: heading("Make the first source") },
+  { name: "destinations", place: "/destinations", reach: heading("Set up the first destination") },
+  { name: "destination-new", place: "/destinations/new", reach: heading("New destination") },
+  { name: "endpoints", place: "/endpoints", reach: heading("Make the first test endpoint") },
+  { name: "settings", place: "/settings", reach: heading("Settings") },
+  ...later.map((view): Sight => ({ name: view, place: `/${view}`, reach: heading(/.+/) })),
+  { name: "live-nothing", place: "/live?state=failed", reach: (page) => livePage(page).nothing.waitFor() },
+  // Last, because it makes the first source.
+  { name: "live", place: "/live", reach: (page) => welcomePage(page).heading.waitFor() },
+];
+
+export function fullSights({ messages, sourceId, destinationId, endpointId }: FilledWorkspace): readonly Sight[] {
+  const details = (page: Page): Promise<void> => page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
+  const attempt = (page: Page): Promise<void> => page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
+  const ofState = Object.entries(messages).map(([state, { id }]): Sight => ({
+    name: `message-${state}`,
+    place: `/live/${id}`,
+    reach: details,
+  }));
+  const waiting = messages.waiting;
+  const outcomes = new Map(
+    Object.values(messages).flatMap((message) =>
+      message.deliveries.flatMap((delivery) =>
+        delivery.attempts.map((each) => [each.outcome, `/live/${message.id}/attempts/${each.id}`] as const),
+      ),
+    ),
+  );
+  return [
+    { name: "live", place: "/live", reach: (page) => livePage(page).rows.first().waitFor() },
+    {
+      name: "live-filter",
+      place: "/live?state=waiting,delivered&user=u_1042",
+      reach: async (page) => {
+        await livePage(page).filter.fill("e");
+        await livePage(page).suggestion(/event/).first().waitFor();
+      },
+    },
+    { name: "live-none", place: "/live?user=nobody", reach: (page) => livePage(page).nothing.waitFor() },
+    ...ofState,
+    ...(["raw", "attempts", "signature"] as const).map((tab): Sight => ({
+      name: `message-${tab}`,
+      place: `/live/${waiting?.id}?tab=${tab}`,
+      reach: details,
+    })),
+    ...[...outcomes].map(([outcome, place]): Sight => ({ name: `attempt-${outcome}`, place, reach: attempt })),
+    { name: "retries", place: "/retries", reach: (page) => retriesPage(page).rows.first().waitFor() },
+    { name: "retries-failed", place: "/retries?state=failed", reach: (page) => retriesPage(page).rows.first().waitFor() },
+    {
+      name: "retry-all",
+      place: "/retries",
+      reach: async (page) => {
+        await retriesPage(page).retryAll.click();
+        await retriesPage(page)
+          .title.filter({ hasText: /Retry \d/ })
+          .waitFor();
+      },
+    },
+    { name: "source", place: `/sources/${sourceId}`, reach: (page) => page.getByRole("textbox", { name: "Write key" }).waitFor() },
+    { name: "unknown-keys", place: "/sources/unknown-keys", reach: (page) => page.getByRole("form").first().waitFor() },
+    { name: "destination", place: `/destinations/${destinationId}`, reach: (page) => destinationsPage(page).deliveries.nth(1).waitFor() },
+    {
+      name: "destination-new",
+      place: "/destinations/new",
+      reach: async (page) => {
+        await destinationsPage(page).make.click();
+        await destinationsPage(page).problems.first().waitFor();
+      },
+    },
+    { name: "endpoint", place: `/endpoints/${endpointId}`, reach: (page) => endpointsPage(page).received.first().waitFor() },
+    {
+      name: "endpoint-step",
+      place: `/endpoints/${endpointId}`,
+      reach: async (page) => {
+        await endpointsPage(page).step(1).getByRole("button", { expanded: false }).last().click();
+        await page.getByRole("textbox", { name: "Only for event" }).waitFor();
+      },
+    },
+    ...["delivery", "retry-profiles", "configuration", "reset", "about"].map((section): Sight => ({
+      name: `settings-${section}`,
+      place: `/settings/${section}`,
+      reach: heading("Settings"),
+    })),
+    { name: "clients", place: "/clients", reach: heading(/.+/) },
+    {
+      name: "composer",
+      place: "/live",
+      reach: async (page) => {
+        await livePage(page).rows.first().waitFor();
+        await page.keyboard.press("n");
+        await composerPage(page).snippet.waitFor();
+      },
+    },
+    {
+      name: "commands",
+      place: "/live",
+      reach: async (page) => {
+        await palettePage(page).open();
+        await palettePage(page).input.fill("cl");
+      },
+    },
+    {
+      name: "shortcuts",
+      place: "/live",
+      reach: async (page) => {
+        await livePage(page).rows.first().waitFor();
+        await page.keyboard.press("?");
+        await palettePage(page).shortcuts.waitFor();
+      },
+    },
+    {
+      name: "menu",
+      place: "/live",
+      reach: async (page) => {
+        await framePage(page).advanceMenu.click();
+        await framePage(page).menuItem("Run until nothing is due").waitFor();
+      },
+    },
+  ];
+}
+
+/** Closes what the last one left open, and goes there. */
+export async function show(page: Page, { place, reach }: Sight): Promise<void> {
+  await escape(page);
+  await page.evaluate(`document.activeElement?.blur(); location.hash = ${JSON.stringify(`#${place}`)}`);
+  await reach(page);
+}

@@ -1,0 +1,44 @@
+import type { Page } from "playwright-core";
+import { describe, expect } from "vitest";
+import { seriousFindings } from "./support/axe.ts";
+import { fillWorkspace } from "./support/filled-workspace.ts";
+import { test } from "./support/inspector-test.ts";
+import { layoutFindings } from "./support/layout.ts";
+import { emptySights, fullSights, show, type Sight } from "./support/sights.ts";
+
+const wide = { width: 1440, height: 900 };
+const narrow = { width: 1100, height: 700 };
+
+/** What is wrong, by sight, colours and size. */
+async function check(page: Page, sights: readonly Sight[]): Promise<Record<string, string[]>> {
+  const wrong: Record<string, string[]> = {};
+  const note = (name: string, findings: string[]): void => {
+    if (findings.length > 0) wrong[name] = findings;
+  };
+  for (const sight of sights) {
+    await show(page, sight);
+    note(`${sight.name}, light`, await seriousFindings(page));
+    await page.emulateMedia({ colorScheme: "dark" });
+    note(`${sight.name}, dark`, await seriousFindings(page, "colours"));
+    note(`${sight.name}, 1440`, await layoutFindings(page));
+    await page.setViewportSize(narrow);
+    note(`${sight.name}, 1100`, await layoutFindings(page));
+    await page.setViewportSize(wide);
+    await page.emulateMedia({ colorScheme: "light" });
+  }
+  return wrong;
+}
+
+describe("every view", () => {
+  test("is without a serious finding of axe and fits its window, while there is nothing to show", { timeout: 60_000 }, async ({ open }) => {
+    const { page } = await open("/settings");
+    expect(await check(page, emptySights)).toEqual({});
+  });
+
+  test("is without a serious finding of axe and fits its window, when it is full", { timeout: 120_000 }, async ({ open, inspector }) => {
+    const workspace = await fillWorkspace(inspector);
+    expect(Object.keys(workspace.messages)).toHaveLength(9);
+    const { page } = await open("/settings");
+    expect(await check(page, fullSights(workspace))).toEqual({});
+  });
+});

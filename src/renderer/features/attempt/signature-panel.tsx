@@ -10,6 +10,7 @@ import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
+import { useDestination } from "../../stores/destination.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { ReceiverComparison } from "./receiver-comparison.tsx";
 import type { Attempt } from "./rounds.ts";
@@ -43,7 +44,8 @@ function Unsigned({ children }: { children: ReactNode }) {
 }
 
 function Signed({ attempt, destinationId, name, signature }: PanelProps & { signature: string }) {
-  const { answer, error } = useLive("destinations.secret", { id: destinationId }, ["destinations"]);
+  const { destination } = useDestination(destinationId);
+  const { answer, error } = useLive("destinations.secret", destination === undefined ? null : { id: destinationId }, ["destinations"]);
   const secret = answer?.sharedSecret ?? null;
   const text = attempt.request.body;
   const key = typeof text === "string" ? text : text.base64;

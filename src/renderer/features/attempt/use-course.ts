@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { builtInProfiles } from "../../../domain/retry.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
+import { useDestination } from "../../stores/destination.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { courseOf, isUnstarted } from "../timeline/course.ts";
 import { aheadOf, roundsOf, type Ahead, type Delivery, type Round } from "./rounds.ts";
@@ -19,7 +20,7 @@ export type DeliveryCourse = {
 };
 
 export function useCourse(delivery: Delivery): DeliveryCourse {
-  const { answer: destination, error } = useLive("destinations.get", { id: delivery.destinationId }, ["destinations"]);
+  const { destination, isDeleted } = useDestination(delivery.destinationId);
   const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
   const settings = useLive("settings.get", {}, ["settings"]).answer;
   const clock = useClock();
@@ -36,7 +37,7 @@ export function useCourse(delivery: Delivery): DeliveryCourse {
 
   return {
     destination,
-    name: destination?.name ?? (error === null ? "" : "a deleted destination"),
+    name: destination?.name ?? (isDeleted ? "a deleted destination" : ""),
     timeoutMs: profile?.timeoutMs ?? 5000,
     rounds,
     ahead,

@@ -10,6 +10,7 @@ import { Choice, IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { OutcomeGlyph, type OutcomeName } from "../../kit/glyph.tsx";
 import { useClock, nowOf } from "../../stores/clock.ts";
+import { useDestination } from "../../stores/destination.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { courseOf, isUnstarted } from "./course.ts";
@@ -30,7 +31,7 @@ type Props = {
 };
 
 export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = null }: Props) {
-  const destination = useLive("destinations.get", { id: delivery.destinationId }, ["destinations"]);
+  const { destination, isDeleted } = useDestination(delivery.destinationId);
   const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
   const settings = useLive("settings.get", {}, ["settings"]).answer;
   const clock = useClock();
@@ -40,9 +41,8 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
 
   const windows = useMemo(() => windowsOf(delivery), [delivery]);
   const windowPlace = Math.min(chosen ?? windows.length - 1, windows.length - 1);
-  const { answer } = destination;
-  const profile = profiles?.find(({ name }) => name === answer?.retryProfile) ?? builtInProfiles[0];
-  const isReady = (answer !== undefined || destination.error !== null) && profiles !== undefined && settings !== undefined;
+  const profile = profiles?.find(({ name }) => name === destination?.retryProfile) ?? builtInProfiles[0];
+  const isReady = (destination !== undefined || isDeleted) && profiles !== undefined && settings !== undefined;
   // Only a delivery whose window has not begun moves with the clock as a whole.
   const beginning = isUnstarted(delivery) && clock !== undefined ? Math.floor(nowOf(clock) / 1000) * 1000 : 0;
   const course = useMemo(
@@ -50,7 +50,7 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
       isReady && profile !== undefined
         ? courseOf({
             delivery,
-            webhooks: answer?.webhooks ?? [],
+            webhooks: destination?.webhooks ?? [],
             profile,
             seed: settings.seed,
             jitter: settings.jitter,
@@ -58,9 +58,9 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
             now: beginning,
           })
         : null,
-    [isReady, profile, settings, delivery, answer, windows, windowPlace, beginning],
+    [isReady, profile, settings, delivery, destination, windows, windowPlace, beginning],
   );
-  const name = answer?.name ?? (destination.error === null ? "" : "a deleted destination");
+  const name = destination?.name ?? (isDeleted ? "a deleted destination" : "");
 
   return (
     <section className="section tl-section">

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
 import { reaches, type Figure, type Row } from "./measure.ts";
-import { client } from "./rows/client.ts";
+import { browserScroll, browserTail } from "./rows/browser.ts";
 import { deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
@@ -26,8 +26,9 @@ const rows: Row[] = [
   start,
   memory,
   eventLoop,
+  browserTail,
+  browserScroll,
   endpoints,
-  client,
 ];
 
 const { values: flags } = parseArgs({

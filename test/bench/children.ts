@@ -44,14 +44,24 @@ export type Program = Child & {
   token: string;
 };
 
+export type ProgramOptions = {
+  nodeFlags?: readonly string[];
+  /** What it says on standard error; without it that is shown as it comes. */
+  onError?: (text: string) => void;
+};
+
+/** Preloads what answers how late the program's timers come. */
+export const watchLoop: readonly string[] = ["--import", new URL("loop-delay.ts", import.meta.url).href];
+
 /** The built program on a data directory, on free ports. */
-export async function startProgram(data: string, nodeFlags: readonly string[] = []): Promise<Program> {
+export async function startProgram(data: string, { nodeFlags = [], onError }: ProgramOptions = {}): Promise<Program> {
   const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap((flag) => [flag, "0"]);
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...nodeFlags, cliFile, "serve", "--json", "--data", data, ...ports], {
-    stdio: ["ignore", "pipe", "inherit", "ipc"],
+    stdio: ["ignore", "pipe", onError === undefined ? "inherit" : "pipe", "ipc"],
     serialization: "advanced",
   });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => onError?.(text));
   const parts = childOf(child);
   const line = await within(firstLine(child), "the program's ready line");
   const readyAfterMs = performance.now() - startedAt;

@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { Client } from "undici";
 import { dataFileName } from "../../../src/store/open.ts";
-import { startProgram, startScript, type Program } from "../children.ts";
+import { startProgram, startScript, watchLoop, type Program } from "../children.ts";
 import { cachedStore, rareEvent } from "../generate.ts";
 import type { LoopDelay } from "../loop-delay.ts";
 import { median, percentile, type BenchOptions, type Figure, type Row } from "../measure.ts";
@@ -15,7 +15,7 @@ import { withDirectory } from "../temporary.ts";
 
 const messages = 1_000_000;
 
-function store({ say }: BenchOptions): string {
+export function millionStore({ say }: BenchOptions): string {
   const { data, tookMs } = cachedStore(messages);
   if (tookMs !== null) say(`made ${messages.toLocaleString("en-US")} messages in ${(tookMs / 1000).toFixed(1)} s: ${data}`);
   return data;
@@ -72,7 +72,7 @@ const filters = (sourceIds: string[]): Filter[] => [
 export const listPages: Row = {
   name: "list",
   async run(options) {
-    const program = await startProgram(store(options));
+    const program = await startProgram(millionStore(options));
     try {
       const sources = await program.call<{ items: { id: string }[] }>("GET", "/api/sources");
       const calls = options.quick ? 50 : 200;
@@ -117,7 +117,7 @@ async function scrolling(list: Lister, calls: number): Promise<Figure> {
 export const start: Row = {
   name: "start",
   async run(options) {
-    const data = store(options);
+    const data = millionStore(options);
     const times: number[] = [];
     for (let run = 0; run < (options.quick ? 3 : 5); run += 1) {
       const program = await startProgram(data);
@@ -131,7 +131,7 @@ export const start: Row = {
 export const memory: Row = {
   name: "memory",
   async run(options) {
-    const program = await startProgram(store(options));
+    const program = await startProgram(millionStore(options));
     try {
       const atStart = program.residentBytes() / 1e6;
       await withLister(program, async (list) => {
@@ -150,10 +150,10 @@ export const eventLoop: Row = {
   name: "event-loop",
   run: (options) =>
     withDirectory(async (data) => {
-      copyStore(store(options), data);
+      copyStore(millionStore(options), data);
       // 60,000 messages: enough for the table of recent message ids to grow once, which it does in one go.
       const seconds = options.quick ? 5 : 30;
-      const program = await startProgram(data, ["--import", new URL("../loop-delay.ts", import.meta.url).href]);
+      const program = await startProgram(data, { nodeFlags: watchLoop });
       const receiver = startScript("receiver.ts");
       const idle = startScript("idle.ts");
       const writeKey = "bench";
@@ -208,7 +208,7 @@ export const eventLoop: Row = {
 };
 
 /** On the disk when it returns: otherwise the program's first sync would have to wait for the whole copy. */
-function copyStore(from: string, to: string): void {
+export function copyStore(from: string, to: string): void {
   copyFileSync(join(from, dataFileName), join(to, dataFileName));
   const file = openSync(join(to, dataFileName), "r+");
   fsyncSync(file);

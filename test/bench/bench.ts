@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
 import { reaches, type Figure, type Row } from "./measure.ts";
 import { browserScroll, browserTail } from "./rows/browser.ts";
+import { client } from "./rows/client.ts";
 import { deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
 import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
@@ -29,6 +30,7 @@ const rows: Row[] = [
   browserTail,
   browserScroll,
   endpoints,
+  client,
 ];
 
 const { values: flags } = parseArgs({

@@ -22,7 +22,7 @@ async function check(page: Page, sights: readonly Sight[]): Promise<Record<strin
     note(`${sight.name}, dark`, await seriousFindings(page, "colours"));
     note(`${sight.name}, 1440`, await layoutFindings(page));
     await page.setViewportSize(narrow);
-    note(`${sight.name}, 1100`, await layoutFindings(page));
+    note(`${sight.name}, 1100`, [...(await layoutFindings(page)), ...(await seriousFindings(page, "structure"))]);
     await page.setViewportSize(wide);
     await page.emulateMedia({ colorScheme: "light" });
   }

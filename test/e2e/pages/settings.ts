@@ -1,9 +1,18 @@
-/** Settings. */
+/** Settings: one page in sections. */
 
 import type { Page } from "playwright-core";
 
 export function settingsPage(page: Page) {
+  const view = page.getByRole("region", { name: "Settings", exact: true });
+  const dialog = page.getByRole("dialog");
   return {
-    heading: page.getByRole("main").getByRole("heading", { level: 1 }),
+    view,
+    section: (title: string) => view.getByRole("region", { name: title, exact: true }),
+    field: (label: string) => view.getByRole("textbox", { name: label, exact: true }),
+    theme: (name: "system" | "light" | "dark") => view.getByRole("radiogroup", { name: "Theme" }).getByRole("radio", { name, exact: true }),
+    removeMessages: view.getByRole("button", { name: "Remove all messages…" }),
+    dialog,
+    confirm: dialog.getByRole("button", { name: /^Remove/ }),
+    keep: dialog.getByRole("button", { name: "Keep" }),
   };
 }

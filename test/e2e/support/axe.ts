@@ -5,12 +5,18 @@ import type { Page } from "playwright-core";
 
 type Violation = { id: string; impact: string | null; help: string; nodes: { target: string[]; html: string; failureSummary: string }[] };
 
-/** With `colours` only the rule that another colour scheme can break. */
-export async function seriousFindings(page: Page, only: "everything" | "colours" = "everything"): Promise<string[]> {
+const rules = {
+  all: "",
+  /** What another colour scheme can break. */
+  colours: ", runOnly: ['color-contrast']",
+  /** What another size can break: the names of what has lost its words. */
+  structure: ", rules: { 'color-contrast': { enabled: false } }",
+};
+
+export async function seriousFindings(page: Page, of: keyof typeof rules = "all"): Promise<string[]> {
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
-  const rules = only === "colours" ? ", runOnly: ['color-contrast']" : "";
   const violations = await page.evaluate<Violation[]>(
-    `axe.run(document, { resultTypes: ["violations"]${rules} }).then(({ violations }) => violations)`,
+    `axe.run(document, { resultTypes: ["violations"], preload: false, iframes: false${rules[of]} }).then(({ violations }) => violations)`,
   );
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")

@@ -1,0 +1,54 @@
+import { describe, expect } from "vitest";
+import { framePage } from "./pages/frame.ts";
+import { settingsPage } from "./pages/settings.ts";
+import { welcomePage } from "./pages/welcome.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("settings", () => {
+  test("are saved when a field is left, refused with a sentence, and put back with Esc", async ({ open, inspector }) => {
+    const { page } = await open("/settings/delivery");
+    const settings = settingsPage(page);
+    const frame = framePage(page);
+    await settings.field("Seed").fill("42");
+    await settings.field("Seed").press("Tab");
+    await frame.status.filter({ hasText: "jitter seed 42" }).waitFor();
+    expect((await inspector.call("settings.get", {})).seed).toBe(42);
+    await settings.field("Seed").fill("about 7");
+    await page.getByRole("alert").filter({ hasText: "The seed is a whole number." }).waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => settings.field("Seed").inputValue()).toBe("42");
+  });
+
+  test("keep the theme over a reload, whatever the system has", async ({ open }) => {
+    const { page } = await open("/settings/appearance", { colorScheme: "light" });
+    const settings = settingsPage(page);
+    const ink = (): Promise<string> => page.evaluate<string>("getComputedStyle(document.body).color");
+    const light = await ink();
+    await settings.theme("dark").click();
+    await expect.poll(ink).not.toBe(light);
+    const dark = await ink();
+    await page.reload();
+    await settings.theme("dark").and(page.locator("[aria-checked=true]")).waitFor();
+    expect(await ink()).toBe(dark);
+    await settings.theme("system").click();
+    await expect.poll(ink).toBe(light);
+  });
+
+  test("remove all messages after saying what is lost, and Live begins anew", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open("/settings/reset");
+    const settings = settingsPage(page);
+    await settings.removeMessages.click();
+    await settings.dialog.filter({ hasText: "1 message, pinned ones too, and 1 delivery" }).waitFor();
+    await settings.keep.click();
+    await settings.dialog.waitFor({ state: "detached" });
+    expect((await inspector.call("stats.get", {})).messages.total).toBe(1);
+    await settings.removeMessages.click();
+    await settings.confirm.click();
+    await settings.dialog.waitFor({ state: "detached" });
+    await framePage(page).viewLink("Live").click();
+    await welcomePage(page).heading.waitFor();
+  });
+});

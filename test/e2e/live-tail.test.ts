@@ -21,6 +21,7 @@ describe("the live tail", () => {
     await page.mouse.wheel(0, 1000);
     await live.tail.filter({ hasText: "Follow" }).waitFor();
     await expect.poll(() => live.row(/Seen 0 of/).count()).toBe(0);
+    await expect.poll(() => live.unread.count()).toBe(0);
     const before = await live.rows.allTextContents();
     await send(inspector, "Late", 37);
     await live.tail.filter({ hasText: "37 new" }).waitFor();

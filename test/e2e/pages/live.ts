@@ -15,6 +15,8 @@ export function livePage(page: Page) {
     grid,
     /** Of messages: the head of the table has no selection. */
     rows: grid.locator("[role=row][aria-selected]"),
+    /** Rows that are still being read. */
+    unread: grid.locator("[role=row][aria-busy=true]"),
     /** A row is named with all it shows. */
     row: (name: string | RegExp) => grid.getByRole("row", { name }),
     selected: grid.getByRole("row", { selected: true }),

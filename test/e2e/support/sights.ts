@@ -16,7 +16,18 @@ export type Sight = {
   place: string;
   /** Resolves when it is there. */
   reach: (page: Page) => Promise<unknown>;
+  /** It is drawn with the elements of another one: it has its picture, and needs no check of its own. */
+  isAlike?: boolean;
 };
+
+/** By their names. */
+const alike = new Set([
+  ...["delivered", "cancelled", "expired"].map((state) => `message-${state}`),
+  ...["retry-profiles", "configuration", "reset", "about"].map((section) => `settings-${section}`),
+  "live-none",
+  "attempt-http_error",
+  "retries-failed",
+]);
 
 const later = ["clients", "profiles", "audiences", "deletions", "scenarios"] as const;
 
@@ -54,7 +65,7 @@ export function fullSights({ messages, sourceId, destinationId, endpointId }: Fi
       ),
     ),
   );
-  return [
+  const sights: Sight[] = [
     { name: "live", place: "/live", reach: (page) => livePage(page).rows.first().waitFor() },
     {
       name: "live-filter",
@@ -145,6 +156,7 @@ export function fullSights({ messages, sourceId, destinationId, endpointId }: Fi
       },
     },
   ];
+  return sights.map((sight) => ({ ...sight, isAlike: alike.has(sight.name) }));
 }
 
 /** Closes what the last one left open, and goes there. */

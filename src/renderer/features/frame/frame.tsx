@@ -117,7 +117,7 @@ function Ends() {
       <button
         type="button"
         className="btn palette"
-        aria-label={`Commands ${isMac ? "⌘ K" : "Ctrl K"}`}
+        title="Commands"
         aria-keyshortcuts={isMac ? "Meta+K" : "Control+K"}
         onClick={() => useCommands.getState().open()}
       >

@@ -1,4 +1,4 @@
-/** Makes a picture of a page small: at most 256 colours, the most frequent ones, and the best compression. */
+/** Makes a picture of a page small: at most 256 colours and the best compression. */
 
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
@@ -14,10 +14,7 @@ export function smallPng(png: Buffer): Buffer {
     const colour = bytes.readUIntBE(at, 3);
     counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
-  const palette = [...counts]
-    .toSorted((a, b) => b[1] - a[1])
-    .slice(0, mostColours)
-    .map(([colour]) => colour);
+  const palette = paletteOf(counts);
   const places = new Map<number, number>();
   for (const colour of counts.keys()) places.set(colour, nearest(palette, colour));
   const rows = Buffer.alloc((width + 1) * height);
@@ -37,6 +34,18 @@ export function smallPng(png: Buffer): Buffer {
     chunk("IDAT", deflateSync(rows, { level: 9, memLevel: 9 })),
     chunk("IEND", Buffer.alloc(0)),
   ]);
+}
+
+/** The most frequent colour of each neighbourhood, so that a rare hue is not lost; then the most frequent ones. */
+function paletteOf(counts: ReadonlyMap<number, number>): number[] {
+  const sorted = [...counts].toSorted((a, b) => b[1] - a[1]).map(([colour]) => colour);
+  const neighbourhoods = new Map<number, number>();
+  for (const colour of sorted) {
+    const neighbourhood = colour & 0xf0f0f0;
+    if (!neighbourhoods.has(neighbourhood)) neighbourhoods.set(neighbourhood, colour);
+  }
+  const spread = [...neighbourhoods.values()].slice(0, (mostColours * 3) / 4);
+  return [...new Set([...spread, ...sorted])].slice(0, mostColours);
 }
 
 function nearest(palette: readonly number[], colour: number): number {

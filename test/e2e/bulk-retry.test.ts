@@ -40,18 +40,18 @@ describe("many deliveries", () => {
     expect(total).toBe(40);
   });
 
-  test("are cancelled on the way, and the rest stay as they were", async ({ open, inspector }) => {
+  test("are cancelled on the way, and the rest stay as they were", { timeout: 60_000 }, async ({ open, inspector }) => {
     // As many as keep the job busy until somebody has pressed.
-    const count = 10_000;
+    const count = 8_000;
     await fail(inspector, count);
     const { page } = await open("/retries?state=failed");
     const retries = retriesPage(page);
     await expect.poll(() => states(page)).toEqual([0, count]);
     await retries.retryAll.click();
-    await retries.title.filter({ hasText: "Retry 10,000 deliveries now?" }).waitFor();
+    await retries.title.filter({ hasText: "Retry 8,000 deliveries now?" }).waitFor();
     await retries.confirm.click();
-    await retries.cancelRest.click();
-    await retries.title.filter({ hasText: /Cancelled after [\d,]+ of 10,000/ }).waitFor();
+    await retries.cancelRest.press("Enter");
+    await retries.title.filter({ hasText: /Cancelled after [\d,]+ of 8,000/ }).waitFor();
     const taken = numberIn(await retries.title.textContent());
     expect(taken).toBeLessThan(count);
     await retries.close.click();

@@ -123,7 +123,7 @@ function Ends() {
       >
         <Icon name="search" />
         <span className="wide">Commands</span>
-        <kbd aria-hidden="true">{isMac ? "⌘ K" : "Ctrl K"}</kbd>
+        <kbd>{isMac ? "⌘ K" : "Ctrl K"}</kbd>
       </button>
       <button
         type="button"

@@ -1,13 +1,27 @@
 import { defineConfig } from "vitest/config";
 
+const patience = {
+  testTimeout: 20_000,
+  hookTimeout: 20_000,
+  // Real sockets and child processes on a machine that others share: a test that fails there once has one more try. Not at home, where it must be looked at.
+  retry: process.env["CI"] === undefined ? 0 : 1,
+};
+
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    // Real sockets and child processes on a machine that others share: a test that fails there once has one more try. Not at home, where it must be looked at.
-    retry: process.env["CI"] === undefined ? 0 : 1,
     // Every file has its own real sockets and stores; two at a time is what a small machine carries.
     maxWorkers: 2,
+    projects: [
+      { test: { ...patience, name: "parts", include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
+      {
+        test: {
+          ...patience,
+          name: "browser",
+          include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/e2e/support/build-pages.ts"],
+          expect: { poll: { timeout: 5000 } },
+        },
+      },
+    ],
   },
 });

@@ -3,10 +3,11 @@
  * what is older. Whatever goes wrong is an `OpenError` with a sentence; the file is then as it was.
  */
 
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
+import { makeDirectory } from "./directory.ts";
 import { migrations } from "./migrations/migrations.ts";
 
 export type Db = Database.Database;
@@ -26,7 +27,7 @@ export function openDatabase(data: string): OpenedDatabase {
   }
   const file = join(data, dataFileName);
   try {
-    mkdirSync(data, { recursive: true });
+    makeDirectory(data);
   } catch (error) {
     throw new OpenError(`The data directory ${data} cannot be made: ${sentenceOf(error)}`);
   }

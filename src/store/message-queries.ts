@@ -20,8 +20,11 @@ const totalCap = 10_000;
 /** Rows or requests looked at between two turns of the event loop: a few milliseconds' worth. */
 const slice = 1000;
 
-/** A filter's kinds with fewer messages than this are walked beside its postings: an id costs less there than a row does. */
-const fewEnoughToIntersect = 50_000;
+/** Values with more postings than this are walked beside the filter's kinds: an id costs less there than a row does. */
+const manyPostings = 5000;
+
+/** Ids that a walk over kinds takes at once when it goes far: a millisecond's work or two. */
+const longestStretch = 4096;
 
 /** Bytes of requests searched between two turns. */
 const sliceBytes = 4 * 1024 * 1024;
@@ -29,6 +32,15 @@ const sliceBytes = 4 * 1024 * 1024;
 type Kind = { source_id: number; type: number; state: number; n: number };
 
 type Candidates = Iterable<number> | AsyncIterable<number>;
+
+/** The walk of one filter. */
+type Walk = {
+  candidates: Candidates;
+  /** How many rows it would find, where that is known without walking. */
+  total: number | null;
+  /** Whether all candidates are of the kinds that the filter names. */
+  isOfKind: boolean;
+};
 
 export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStore, "messages" | "message" | "messageSource" | "pin"> {
   const reader = createMessageReader(db);
@@ -84,20 +96,25 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
     }
   }
 
-  /** The walk of one filter, and how many rows it would find where that is known without walking. */
-  function walk(filter: MessageFilter, before: number): { candidates: Candidates; total: number | null } {
+  function walk(filter: MessageFilter, before: number): Walk {
     const rows = rowFilter(filter);
     const all = kinds.all();
     const matching = all.filter(rows.matchesKind);
     const total = matching.reduce((sum, kind) => sum + kind.n, 0);
-    const fewOfKind = matching.length < all.length && total < fewEnoughToIntersect;
-    const narrowed = (ids: Generator<number>): Candidates => (fewOfKind ? common(ids, merged(rows, before)) : ids);
-    if (filter.userId !== undefined) return { candidates: narrowed(posted("users", filter.userId, before)), total: null };
-    if (filter.event !== undefined) return { candidates: narrowed(posted("events", filter.event, before)), total: null };
-    if (filter.search !== undefined) return { candidates: matchingText(filter.search, before), total: null };
+    const [field, value] = filter.userId !== undefined ? (["users", filter.userId] as const) : (["events", filter.event] as const);
+    if (value !== undefined) {
+      const ids = posted(field, value, before);
+      const beside = matching.length < all.length && valuesOf(value).some((each) => postings.isMoreThan(manyPostings, field, each));
+      return {
+        candidates: beside ? common(ids, merged(rows, before)) : ids,
+        total: null,
+        isOfKind: beside || matching.length === all.length,
+      };
+    }
+    if (filter.search !== undefined) return { candidates: matchingText(filter.search, before), total: null, isOfKind: false };
     const candidates = matching.length === all.length ? everything(before) : merged(rows, before);
     const byKindAlone = filter.reason === undefined && filter.status === undefined && filter.attempts === undefined;
-    return { candidates, total: byKindAlone ? total : null };
+    return { candidates, total: byKindAlone ? total : null, isOfKind: true };
   }
 
   /** Candidates of any of several values, each id once, newest first. */
@@ -136,16 +153,24 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
     }
   }
 
-  /** One walk per combination, each ordered by the index, merged a stretch at a time: between two of them messages change their state. */
+  /**
+   * One walk per combination, each ordered by the index, merged a stretch at a time: between two of them messages change
+   * their state. Of each combination comes its share of the stretch; what lies below the newest of their ends is left to the next one.
+   */
   function* merged(rows: RowFilter, before: number): Generator<number> {
-    for (let from = before, step = 64; ; step = slice) {
+    for (let from = before, step = 64; ; step = Math.min(step * 8, longestStretch)) {
       const matching = kinds.all().filter(rows.matchesKind);
-      const stretch = matching.flatMap(({ source_id, type, state }) => newestOfKind.all(source_id, type, state, from, step));
-      stretch.sort((a, b) => b - a);
-      const ids = stretch.slice(0, step);
-      yield* ids;
-      if (ids.length < step) return;
-      from = ids.at(-1) ?? 0;
+      const total = matching.reduce((sum, kind) => sum + kind.n, 0);
+      let end = 0;
+      const stretch = matching.flatMap(({ source_id, type, state, n }) => {
+        const share = Math.ceil((step * n) / total) + 16;
+        const ids = newestOfKind.all(source_id, type, state, from, share);
+        if (ids.length === share) end = Math.max(end, ids.at(-1) ?? 0);
+        return ids;
+      });
+      yield* stretch.filter((id) => id >= end).sort((a, b) => b - a);
+      if (end === 0) return;
+      from = end;
     }
   }
 
@@ -200,8 +225,10 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
     const { userId, event, search, reason, status, attempts } = filter;
     const byPostings = (userId === undefined) !== (event === undefined) && search === undefined;
     const byKind = reason === undefined && status === undefined && attempts === undefined;
+    const { candidates, isOfKind } = walk(filter, Number.MAX_SAFE_INTEGER);
     const isOne = (id: number): boolean => {
       if (byPostings && byKind) {
+        if (isOfKind) return true;
         const kind = kindOf.get(id);
         return kind !== undefined && rows.matchesKind(kind);
       }
@@ -209,7 +236,7 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
       return row !== undefined && matches(row, rows, filter);
     };
     let counted = 0;
-    for await (const ids of inSlices(walk(filter, Number.MAX_SAFE_INTEGER).candidates)) {
+    for await (const ids of inSlices(candidates)) {
       for (const id of ids) {
         if (isOne(id)) counted += 1;
         if (counted > totalCap) return counted;

@@ -143,6 +143,24 @@ export class Postings {
     return list;
   }
 
+  /** Whether a value has more postings than `limit`. */
+  isMoreThan(limit: number, field: PostingField, value: string): boolean {
+    this.#catchUp();
+    const low = hash40(value) * blockSize;
+    const high = low + blockSize;
+    let found = this.#filling[field].reduce((sum, packed) => (packed >= low && packed < high ? sum + 1 : sum), 0);
+    for (let from = this.#block; found <= limit;) {
+      const blocks = this.#blocksBefore.all(from);
+      for (const block of blocks) {
+        const packed = this.#closed(field, block);
+        found += lowerBound(packed, high) - lowerBound(packed, low);
+        from = block;
+      }
+      if (blocks.length < 16) break;
+    }
+    return found > limit;
+  }
+
   /** Every (hash, id) of one field from a message on, oldest block first: for what is kept in memory. */
   forEach(field: PostingField, fromId: number, visit: (hash: number, id: number) => void): void {
     this.#catchUp();

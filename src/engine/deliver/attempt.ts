@@ -47,12 +47,16 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
   const started = clock.monotonic();
   const stamps: { phase: Phase; real: number; clock: number }[] = [];
   let simulated = false;
+  // Only what an endpoint holds takes clock time; the way there and back takes none, however fast the clock runs.
+  let heldMs = 0;
+  let heldSince: number | null = null;
+  const held = (): number => Math.min(timeoutMs, heldMs + (heldSince === null ? 0 : clock.now() - heldSince));
   let stopped = false;
   let ended = false;
   let unregister = (): void => undefined;
   let deadline: WallTimer | ClockTimer;
 
-  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, clock: clock.now() - startedAt });
+  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, clock: held() });
   const abort = (): void => exchange.abort("deadline");
 
   const exchange: Exchange = sender.send({
@@ -64,15 +68,21 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
       unregister();
       unregister = holds.register(address, port, {
         hold() {
-          if (ended) return;
-          if (!simulated) {
-            simulated = true;
-            deadline.cancel();
-            deadline = clock.schedule(startedAt + timeoutMs, abort);
-          }
+          if (ended || heldSince !== null) return;
+          simulated = true;
+          heldSince = clock.now();
+          deadline.cancel();
+          deadline = clock.schedule(heldSince + timeoutMs - heldMs, abort);
           work.hold();
         },
-        release: () => work.release(),
+        release() {
+          if (heldSince === null) return;
+          heldMs = held();
+          heldSince = null;
+          deadline.cancel();
+          deadline = startTimer(timeoutMs, abort);
+          work.release();
+        },
       });
     },
   });
@@ -84,7 +94,7 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
     unregister();
     work.release();
     if (stopped) return null;
-    const since = simulated ? clock.now() - startedAt : clock.monotonic() - started;
+    const since = simulated ? held() : clock.monotonic() - started;
     return {
       startedAt,
       durationMs: rounded(since),

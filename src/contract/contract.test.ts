@@ -85,7 +85,7 @@ describe("checking an input", () => {
     ["sources.create", JSON.parse('{"name":"Web","__proto__":{"kind":"web"}}'), "Unknown member __proto__."],
     ["destinations.create", { name: "A", sourceIds: [], webhooks: [{}] }, "webhooks[0].url is missing."],
     ["messages.list", { limit: 0 }, "limit must be at least 1."],
-    ["messages.list", { limit: 501 }, "limit must be at most 500."],
+    ["messages.list", { limit: 1001 }, "limit must be at most 1000."],
     ["clock.set", { mode: "faster", speed: 11 }, "speed must be 10, 60 or 600."],
     ["clock.advance", { byMs: -1 }, "byMs must be at least 0."],
     ["clock.advance", { to: "tomorrow" }, 'to must be "next-due" or "idle".'],

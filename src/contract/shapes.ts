@@ -25,7 +25,7 @@ export const deleted = z.object({ id: z.string() }).meta({ id: "Deleted" });
 
 /** Lists are read in pages, newest first. */
 export const page = {
-  limit: z.int().min(1).max(500).default(50),
+  limit: z.int().min(1).max(1000).default(50),
   cursor: z.string().optional().describe("`nextCursor` of the page before."),
 };
 

@@ -47,16 +47,12 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
   const started = clock.monotonic();
   const stamps: { phase: Phase; real: number; clock: number }[] = [];
   let simulated = false;
-  // Only what an endpoint holds takes clock time; the way there and back takes none, however fast the clock runs.
-  let heldMs = 0;
-  let heldSince: number | null = null;
-  const held = (): number => Math.min(timeoutMs, heldMs + (heldSince === null ? 0 : clock.now() - heldSince));
   let stopped = false;
   let ended = false;
   let unregister = (): void => undefined;
   let deadline: WallTimer | ClockTimer;
 
-  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, clock: held() });
+  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, clock: clock.now() - startedAt });
   const abort = (): void => exchange.abort("deadline");
 
   const exchange: Exchange = sender.send({
@@ -68,21 +64,15 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
       unregister();
       unregister = holds.register(address, port, {
         hold() {
-          if (ended || heldSince !== null) return;
-          simulated = true;
-          heldSince = clock.now();
-          deadline.cancel();
-          deadline = clock.schedule(heldSince + timeoutMs - heldMs, abort);
+          if (ended) return;
+          if (!simulated) {
+            simulated = true;
+            deadline.cancel();
+            deadline = clock.schedule(startedAt + timeoutMs, abort);
+          }
           work.hold();
         },
-        release() {
-          if (heldSince === null) return;
-          heldMs = held();
-          heldSince = null;
-          deadline.cancel();
-          deadline = startTimer(timeoutMs, abort);
-          work.release();
-        },
+        release: () => work.release(),
       });
     },
   });
@@ -94,7 +84,7 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
     unregister();
     work.release();
     if (stopped) return null;
-    const since = simulated ? held() : clock.monotonic() - started;
+    const since = simulated ? clock.now() - startedAt : clock.monotonic() - started;
     return {
       startedAt,
       durationMs: rounded(since),

@@ -23,6 +23,7 @@ import { retryProfileHandlers } from "./handlers/retry-profiles.ts";
 import { settingsHandlers } from "./handlers/settings.ts";
 import { sourceHandlers } from "./handlers/sources.ts";
 import { unknownKeyHandlers } from "./handlers/unknown-keys.ts";
+import { notYet } from "./handlers/not-yet.ts";
 import { workspaceHandlers } from "./handlers/workspaces.ts";
 import type { Handlers } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -60,6 +61,7 @@ export function createApi({
     ...pipelineHandlers(pipeline),
     ...configurationHandlers(pipeline),
     ...workspaceHandlers(pipeline),
+    ...notYet,
   };
   let document: unknown;
 

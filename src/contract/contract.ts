@@ -2,13 +2,17 @@
 
 import { aboutCalls } from "./about.ts";
 import type { Call, CallAnswer, CallInput, CheckedInput } from "./call.ts";
+import { audienceCalls } from "./audiences.ts";
 import { clockCalls } from "./clock.ts";
+import { computedTraitCalls } from "./computed-traits.ts";
 import { configurationCalls } from "./configuration.ts";
+import { deletionCalls } from "./deletions.ts";
 import { deliveryCalls } from "./deliveries.ts";
 import { destinationCalls } from "./destinations.ts";
 import { endpointCalls } from "./endpoints.ts";
 import { messageCalls } from "./messages.ts";
 import { pipelineCalls } from "./pipeline.ts";
+import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
 import { settingsCalls } from "./settings.ts";
 import { sourceCalls } from "./sources.ts";
@@ -29,6 +33,10 @@ const all = [
   ...pipelineCalls,
   ...configurationCalls,
   ...workspaceCalls,
+  ...profileCalls,
+  ...audienceCalls,
+  ...computedTraitCalls,
+  ...deletionCalls,
 ] as const;
 
 type ByName<C extends Call> = { [One in C as One["name"]]: One };

@@ -21,7 +21,7 @@ export const sourceAnswer = z
   .object({
     id: z.string(),
     name: z.string(),
-    kind: sourceKind,
+    kind: z.enum([...sourceKinds, "audience"]).describe("A source of the kind `audience` is one audience's or computed trait's own."),
     writeKey: z.string(),
     mode: answerMode,
     deduplicate: z.boolean(),

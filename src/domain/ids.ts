@@ -17,6 +17,10 @@ export type EndpointId = Id<"endpoint">;
 export type ReceivedRequestId = Id<"received request">;
 export type JobId = Id<"job">;
 export type RetryProfileId = Id<"retry profile">;
+export type ProfileId = Id<"profile">;
+export type AudienceId = Id<"audience">;
+export type ComputedTraitId = Id<"computed trait">;
+export type DeletionId = Id<"deletion">;
 
 const width = 9;
 
@@ -43,3 +47,7 @@ export const endpointIds = spelling<EndpointId>("ept");
 export const receivedRequestIds = spelling<ReceivedRequestId>("rcv");
 export const jobIds = spelling<JobId>("job");
 export const retryProfileIds = spelling<RetryProfileId>("rtp");
+export const profileIds = spelling<ProfileId>("prf");
+export const audienceIds = spelling<AudienceId>("aud");
+export const computedTraitIds = spelling<ComputedTraitId>("trt");
+export const deletionIds = spelling<DeletionId>("del");

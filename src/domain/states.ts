@@ -12,8 +12,10 @@ export type Outcome = (typeof outcomes)[number];
 export const messageTypes = ["identify", "track", "page", "screen", "group", "alias", "delete"] as const;
 export type MessageType = (typeof messageTypes)[number];
 
+/** The kinds that a user can give to a source. */
 export const sourceKinds = ["web", "mobile", "server"] as const;
-export type SourceKind = (typeof sourceKinds)[number];
+/** A source of the kind `audience` is Hookyard's own: the messages of one audience or computed trait come from it. */
+export type SourceKind = (typeof sourceKinds)[number] | "audience";
 
 /** A message has the first state, in the order above, that any of its deliveries is in. */
 export function messageStateOf(states: readonly DeliveryState[]): MessageState {

@@ -179,7 +179,12 @@ export type Area =
   | "settings"
   | "unknown-keys"
   | "clock"
-  | "jobs";
+  | "jobs"
+  | "profiles"
+  | "audiences"
+  | "computed-traits"
+  | "deletions"
+  | "suppressions";
 
 /** One line of the feed. Changes of one area that come close together are one line. */
 export type Change = {

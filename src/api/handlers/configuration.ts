@@ -14,7 +14,8 @@ export function configurationHandlers(pipeline: Pipeline): HandlersOf<"configura
 }
 
 function exportConfiguration({ configuration, endpoints }: Pipeline, secrets: boolean): ConfigurationDocument {
-  const writeKeys = new Map(configuration.sources().map((source) => [source.id, source.writeKey]));
+  const exported = configuration.sources().filter(({ kind }) => kind !== "audience");
+  const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
   return {
     version: 1,
     settings: configuration.settings(),
@@ -22,7 +23,9 @@ function exportConfiguration({ configuration, endpoints }: Pipeline, secrets: bo
       .retryProfiles()
       .filter((profile) => profile.id !== null)
       .map(({ id: _, ...profile }) => profile),
-    sources: configuration.sources().map(({ id: _, createdAt: _at, ...source }) => source),
+    sources: configuration
+      .sources()
+      .flatMap(({ id: _, createdAt: _at, kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }])),
     endpoints: endpoints.list().map(({ name, path, steps, after }) => ({ name, path, steps, after })),
     destinations: configuration.destinations().map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
       ...destination,

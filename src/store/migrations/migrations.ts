@@ -1,4 +1,5 @@
 import { first } from "./0001-first.ts";
+import { profiles } from "./0002-profiles.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
-export const migrations: readonly string[] = [first];
+export const migrations: readonly string[] = [first, profiles];

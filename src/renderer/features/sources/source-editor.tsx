@@ -98,12 +98,16 @@ export function SourceEditor({
               <IconButton icon="copy" label="Copy the write key" onClick={() => void copyText(source.writeKey, "the write key")} />
             </div>
             <span className="pair-name">Kind</span>
-            <Choice
-              label="Kind"
-              value={source.kind}
-              options={sourceKinds.map((kind) => ({ value: kind, label: kind }))}
-              onChange={(kind) => set({ kind })}
-            />
+            {source.kind === "audience" ? (
+              <span>audience</span>
+            ) : (
+              <Choice
+                label="Kind"
+                value={source.kind}
+                options={sourceKinds.map((kind) => ({ value: kind, label: kind }))}
+                onChange={(kind) => set({ kind })}
+              />
+            )}
             <span className="pair-name">Goes to</span>
             <span className="goes-to">
               {connected.length === 0 ? (

@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+import { rule, sync } from "./rules.ts";
+import { byId, bytes, deleted, listOf, time } from "./shapes.ts";
+
+const members = z
+  .array(z.string().min(1).max(1000))
+  .max(100_000)
+  .describe("The userIds of an audience that has a fixed list in place of a rule.");
+
+export const syncProgress = z
+  .object({ done: z.int(), total: z.int().describe("Users to look at.") })
+  .nullable()
+  .describe("Null while no sync is under way.");
+
+export const lastSync = z
+  .object({ at: time, entered: z.int(), left: z.int() })
+  .nullable()
+  .meta({ id: "LastSync", description: "The newest sync that has ended." });
+
+export const audienceAnswer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    key: z.string().describe("The name in snake case: the trait that receivers get."),
+    rule: rule.nullable(),
+    members: members.nullable(),
+    sync,
+    destinationIds: z.array(z.string()),
+    sourceId: z.string().describe("The source of the kind `audience` that its messages come from."),
+    size: z.int().describe("How many users receivers were told are in."),
+    syncing: syncProgress,
+    lastSync,
+    nextSyncAt: time.nullable().describe("Of a periodic one."),
+    createdAt: time,
+  })
+  .meta({ id: "Audience" });
+export type AudienceAnswer = z.output<typeof audienceAnswer>;
+
+const draft = {
+  name: z.string().min(1).max(200),
+  rule: rule.optional(),
+  members: members.optional(),
+  destinationIds: z.array(z.string()).optional().describe("Every enabled destination when left out."),
+  sync: sync.optional().describe("`manual` when left out."),
+};
+const oneOfTwo = { message: "an audience has either a `rule` or `members`", path: ["rule"] };
+export const audienceDraft = z
+  .strictObject(draft)
+  .refine(({ rule, members }) => (rule === undefined) !== (members === undefined), oneOfTwo)
+  .meta({ id: "AudienceDraft" });
+const audienceChanges = z
+  .strictObject(draft)
+  .partial()
+  .refine(({ rule, members }) => rule === undefined || members === undefined, oneOfTwo)
+  .meta({ id: "AudienceChanges" });
+
+const user = z.object({ profileId: z.string().nullable(), userId: z.string(), traits: z.record(z.string(), z.unknown()) });
+
+/** One condition of a rule, whether it holds for a user, and by which facts. */
+export type Explained = { sentence: string; holds: boolean; fact: string; parts: Explained[] };
+export const explained: z.ZodType<Explained> = z
+  .lazy(() => z.object({ sentence: z.string(), holds: z.boolean(), fact: z.string(), parts: z.array(explained) }))
+  .meta({ id: "Explained" });
+
+const ruleOrMembers = z
+  .strictObject({ rule: rule.optional(), members: members.optional(), sample: z.int().min(0).max(100).default(10) })
+  .refine(({ rule, members }) => (rule === undefined) !== (members === undefined), oneOfTwo);
+
+const syncAnswer = z.object({ entered: z.int(), left: z.int() });
+
+export const audienceCalls = [
+  defineCall({ name: "audiences.list", method: "GET", path: "/api/audiences", summary: "All audiences.", answer: listOf(audienceAnswer) }),
+  defineCall({
+    name: "audiences.create",
+    method: "POST",
+    path: "/api/audiences",
+    summary: "Makes an audience and runs its first sync: an identify for every member. Answers when that is committed.",
+    body: audienceDraft,
+    answer: audienceAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "audiences.get",
+    method: "GET",
+    path: "/api/audiences/{id}",
+    summary: "One audience.",
+    params: byId,
+    answer: audienceAnswer,
+  }),
+  defineCall({
+    name: "audiences.update",
+    method: "PATCH",
+    path: "/api/audiences/{id}",
+    summary: "Changes what is given. Who comes or leaves by it is sent at the next sync; at once when the audience syncs after each event.",
+    params: byId,
+    body: audienceChanges,
+    answer: audienceAnswer,
+  }),
+  defineCall({
+    name: "audiences.delete",
+    method: "DELETE",
+    path: "/api/audiences/{id}",
+    summary: "Deletes an audience and its source. Nothing is sent; its messages stay.",
+    params: byId,
+    answer: deleted,
+  }),
+  defineCall({
+    name: "audiences.sync",
+    method: "POST",
+    path: "/api/audiences/{id}/sync",
+    summary: "Sends the changes since the last sync: `true` for who came, `false` for who left.",
+    params: byId,
+    answer: syncAnswer,
+  }),
+  defineCall({
+    name: "audiences.changes",
+    method: "GET",
+    path: "/api/audiences/{id}/changes",
+    summary: "What the next sync would send, with a sample of the payloads. Sends nothing.",
+    params: byId,
+    query: z.strictObject({ sample: z.int().min(0).max(100).default(10) }),
+    answer: z.object({
+      entering: z.int(),
+      leaving: z.int(),
+      sample: z.array(user.extend({ change: z.enum(["entering", "leaving"]), payload: bytes })),
+    }),
+  }),
+  defineCall({
+    name: "audiences.preview",
+    method: "POST",
+    path: "/api/audiences/preview",
+    summary: "How many users a rule that is not saved holds for, and some of them.",
+    body: ruleOrMembers,
+    answer: z.object({
+      key: z.string().optional(),
+      count: z.int(),
+      profiles: z.int().describe("All that were looked at."),
+      sample: z.array(user),
+    }),
+  }),
+  defineCall({
+    name: "audiences.explain",
+    method: "POST",
+    path: "/api/audiences/explain",
+    summary: "Why a rule holds for a user, or does not: each condition with the fact that decides it.",
+    body: z.strictObject({ rule, userId: z.string() }),
+    answer: z.object({
+      userId: z.string(),
+      matches: z.boolean(),
+      until: time.nullable().describe("When time alone may change it."),
+      explained,
+    }),
+  }),
+] as const;

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { lastSync, syncProgress } from "./audiences.ts";
+import { defineCall } from "./call.ts";
+import { computation, sync } from "./rules.ts";
+import { byId, deleted, listOf, time } from "./shapes.ts";
+
+export const computedTraitAnswer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    key: z.string().describe("The name in snake case: the trait that receivers get."),
+    computation,
+    sync,
+    destinationIds: z.array(z.string()),
+    sourceId: z.string().describe("The source of the kind `audience` that its messages come from."),
+    users: z.int().describe("How many users have a value."),
+    syncing: syncProgress,
+    lastSync: lastSync.describe("`entered` counts the values that were sent, `left` those that went away."),
+    nextSyncAt: time.nullable(),
+    createdAt: time,
+  })
+  .meta({ id: "ComputedTrait" });
+export type ComputedTraitAnswer = z.output<typeof computedTraitAnswer>;
+
+export const computedTraitDraft = z
+  .strictObject({
+    name: z.string().min(1).max(200),
+    computation,
+    destinationIds: z.array(z.string()).optional().describe("Every enabled destination when left out."),
+    sync: sync.optional().describe("`manual` when left out."),
+  })
+  .meta({ id: "ComputedTraitDraft" });
+
+export const computedTraitCalls = [
+  defineCall({
+    name: "computedTraits.list",
+    method: "GET",
+    path: "/api/computed-traits",
+    summary: "All computed traits.",
+    answer: listOf(computedTraitAnswer),
+  }),
+  defineCall({
+    name: "computedTraits.create",
+    method: "POST",
+    path: "/api/computed-traits",
+    summary: "Makes a computed trait and sends its value for every user who has one. Answers when that is committed.",
+    body: computedTraitDraft,
+    answer: computedTraitAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "computedTraits.get",
+    method: "GET",
+    path: "/api/computed-traits/{id}",
+    summary: "One computed trait.",
+    params: byId,
+    answer: computedTraitAnswer,
+  }),
+  defineCall({
+    name: "computedTraits.update",
+    method: "PATCH",
+    path: "/api/computed-traits/{id}",
+    summary: "Changes what is given. Values that change by it are sent at the next sync; at once when it syncs after each event.",
+    params: byId,
+    body: computedTraitDraft.partial(),
+    answer: computedTraitAnswer,
+  }),
+  defineCall({
+    name: "computedTraits.delete",
+    method: "DELETE",
+    path: "/api/computed-traits/{id}",
+    summary: "Deletes a computed trait and its source. Nothing is sent; its messages stay.",
+    params: byId,
+    answer: deleted,
+  }),
+  defineCall({
+    name: "computedTraits.sync",
+    method: "POST",
+    path: "/api/computed-traits/{id}/sync",
+    summary: "Sends the values that changed since the last sync.",
+    params: byId,
+    answer: z.object({ entered: z.int().describe("Values sent."), left: z.int().describe("Values that went away, sent as null.") }),
+  }),
+  defineCall({
+    name: "computedTraits.preview",
+    method: "POST",
+    path: "/api/computed-traits/preview",
+    summary: "The values of a computation that is not saved: how many users have one, and some of them.",
+    body: z.strictObject({ computation, sample: z.int().min(0).max(100).default(10) }),
+    answer: z.object({
+      count: z.int(),
+      profiles: z.int(),
+      sample: z.array(z.object({ profileId: z.string(), userId: z.string(), value: z.unknown() })),
+    }),
+  }),
+] as const;

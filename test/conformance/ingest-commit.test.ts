@@ -1,6 +1,7 @@
 /** Success is answered after the commit, requests that arrive together share one, and without a commit there is no success. */
 
 import { mkdtempSync, rmSync } from "node:fs";
+import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -26,6 +27,17 @@ function open(data: string): Database.Database {
   const db = new Database(join(data, "hookyard.db"), { timeout: 0 });
   opened.push(db);
   return db;
+}
+
+/** The status of the answer to one track, or the error's code. */
+function statusOf(port: number, agent: Agent, message: object): Promise<number | string | undefined> {
+  return new Promise((resolve) => {
+    const headers = { Authorization: basic(writeKey) };
+    const sent = request({ port, host: "127.0.0.1", method: "POST", path: "/v1/track", headers, agent }, (response) => {
+      response.resume().on("end", () => resolve(response.statusCode));
+    });
+    sent.on("error", (error: NodeJS.ErrnoException) => resolve(error.code)).end(JSON.stringify(message));
+  });
 }
 
 const numbered = (n: number) => ({ type: "track", userId: "u", event: `Event ${n}`, messageId: `m${n}` });
@@ -105,4 +117,17 @@ test("stopping answers what has arrived", async () => {
   const succeeded = (await answers).flatMap((talked, n) => (talked?.answers[0]?.status === 200 ? [`Event ${n}`] : []));
   const again = await startIngestApp({ data });
   expect((await again.messages()).map(({ event }) => event)).toEqual(expect.arrayContaining(succeeded));
+});
+
+test("stopping ends a busy connection with the answer that is under way", async () => {
+  const data = dataDirectory();
+  const app = await startIngestApp({ data, source: { faults: [{ do: "delay", delayMs: 200, times: 1 }] } });
+  // One connection, so that the second goes out when the first has been answered.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const outcomes = [0, 1].map((n) => statusOf(app.port, agent, numbered(n)));
+  await app.send("/v1/m", {});
+  await app.stop();
+  expect(await Promise.all(outcomes)).toEqual([200, expect.stringMatching(/^ECONN/)]);
+  const again = await startIngestApp({ data });
+  expect(await again.messages()).toMatchObject([{ event: "Event 0" }]);
 });

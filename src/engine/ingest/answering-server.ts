@@ -33,6 +33,10 @@ export function createAnsweringServer(handle: (request: IncomingMessage, respons
     open.set(socket, responses.add(response));
     newest.set(socket, { request, response });
     response.once("close", () => responses.delete(response));
+    // Once the server has been closed an answer is the last of its connection, or a busy client would keep it open.
+    response.once("finish", () => {
+      if (!server.listening) server.closeIdleConnections();
+    });
     handle(request, response);
   });
   server.on("checkExpectation", (request, response) => {

@@ -131,11 +131,10 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     async settle(timeoutMs) {
       const signal = new AbortController();
       const limit = startTimer(timeoutMs, () => signal.abort());
-      const includeHeld = (): boolean => clock.state().mode !== "paused";
-      await activity.whenQuiet({ includeHeld: includeHeld(), signal: signal.signal });
+      await activity.whenQuiet({ includeHeld: clock.isRunning(), signal: signal.signal });
       limit.cancel();
       const { queued, sending } = store.countByState();
-      return { settled: activity.isQuiet(includeHeld()), queued, sending };
+      return { settled: activity.isQuiet(clock.isRunning()), queued, sending };
     },
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     async reset(what) {

@@ -196,6 +196,20 @@ describe("a held attempt", () => {
     expect(await app.delivery(id)).toMatchObject({ state: "delivered", attempts: [{ simulated: true }] });
   });
 
+  test("is given a moment to end when Hookyard stops, since a running clock ends it", async ({ start }) => {
+    const data = await start.directory();
+    const app = await start.app({ data });
+    const endpoint = await app.call("endpoints.create", { name: "Held", steps: [{ do: "answer", delayMs: 400 }] });
+    await app.destination([endpoint.url]);
+    const id = await app.send();
+    await until(async () => (await app.call("endpoints.requests", { id: endpoint.id })).total === 1);
+    await app.stop();
+    const again = await start.app({ data, clock: "paused" });
+    const { state, attempts, transitions } = await again.delivery(id);
+    expect({ state, transitions }).toEqual({ state: "delivered", transitions: [] });
+    expect(attempts).toMatchObject([{ round: 1, outcome: "success", simulated: true }]);
+  });
+
   test("is made again after a restart, and nothing of it was recorded", async ({ start }) => {
     const data = await start.directory();
     const app = await start.app({ data, clock: "paused" });

@@ -16,6 +16,7 @@ export function createSteppedClock(start = Date.UTC(2026, 10, 21)): SteppedClock
   return {
     now: () => now,
     monotonic: () => performance.now(),
+    isRunning: () => false,
     schedule(at, run) {
       const timer = { at: Math.max(at, now), run };
       timers.add(timer);

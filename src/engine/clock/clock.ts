@@ -31,6 +31,8 @@ export type Clock = {
   now(): number;
   /** Real milliseconds for durations, from any origin. */
   monotonic(): number;
+  /** Whether time goes on by itself; a paused clock moves only in an advance. */
+  isRunning(): boolean;
   /** Runs `run` once when the clock reaches `at`; at the next turn of the event loop when that has passed. */
   schedule(at: number, run: () => void, options?: ScheduleOptions): ClockTimer;
 };

@@ -99,6 +99,10 @@ export class PipelineClock implements Clock {
     return monotonic();
   }
 
+  isRunning(): boolean {
+    return this.#mode !== "paused";
+  }
+
   schedule(at: number, run: () => void, { background = false }: ScheduleOptions = {}): ClockTimer {
     const timer: Timer = { at, background, run };
     this.#timers.add(timer);

@@ -166,8 +166,12 @@ export class Station {
     }
   }
 
-  /** Nothing new starts; what is under way gets a moment to end, and is as if not made if it does not. */
+  /**
+   * Nothing new starts; what is under way gets a moment to end, and is as if not made if it does not. What a test
+   * endpoint holds gets it too, unless the clock is paused: then it cannot end.
+   */
   async stop(): Promise<void> {
+    const { activity, clock } = this.#options;
     this.#stopping = true;
     this.#dueTimer?.timer.cancel();
     this.#retryAfterError?.cancel();
@@ -175,7 +179,7 @@ export class Station {
     if (this.#running.size > 0) {
       const signal = new AbortController();
       const limit = startTimer(drainMs, () => signal.abort());
-      await this.#options.activity.whenQuiet({ signal: signal.signal });
+      await activity.whenQuiet({ includeHeld: clock.isRunning(), signal: signal.signal });
       limit.cancel();
       await this.#abandon();
     }

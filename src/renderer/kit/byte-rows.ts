@@ -26,7 +26,7 @@ export function sizeOf(recorded: RecordedBytes): number {
 }
 
 /** A stretch of the text, and the place of its first byte. */
-export type TextRow = { offset: number; start: number; end: number };
+type TextRow = { offset: number; start: number; end: number };
 
 /** A row ends after a line break, or with the character that reaches its `width` in bytes. */
 export function textRows(text: string, width: number): TextRow[] {

@@ -3,7 +3,7 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { CodeLine, Rows, Visible } from "./code-rows.tsx";
 import { Icon } from "./icon.tsx";
-import { keyName, linesInside, tokenise, type TreeLine } from "./json-tokens.ts";
+import { keyName, linesInside, type TreeLine } from "./json-tokens.ts";
 
 /** What happened to a member or item, by the place of its value in the text. */
 export type TreeMark = { kind: "added" | "changed"; /** What it was before. */ was?: string };
@@ -174,11 +174,6 @@ function summary(text: string, lines: readonly TreeLine[], at: number): string {
   }
   const words = names.join(", ");
   return words.length > 60 ? sizeWords(text, line) : words;
-}
-
-/** JSON in one short line, with its colours; as it is when it is none. */
-export function CodeText({ text }: { text: string }) {
-  return tokenise(text).map(({ kind, start, end }) => <Visible key={start} kind={classOf[kind]} text={text.slice(start, end)} />);
 }
 
 export const classOf = { key: "k", string: "s", literal: "n1", punctuation: "p", space: "", other: "" } as const;

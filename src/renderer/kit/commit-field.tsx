@@ -5,7 +5,7 @@
 
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 
-export type CommitOptions = {
+type CommitOptions = {
   /** As it is saved now. */
   text: string;
   /** A sentence about what was typed, or null when it can be saved. */
@@ -14,7 +14,7 @@ export type CommitOptions = {
   onCommit: (text: string) => Promise<unknown>;
 };
 
-export function useCommit({ text, check, onCommit }: CommitOptions) {
+function useCommit({ text, check, onCommit }: CommitOptions) {
   const [draft, setDraft] = useState<string | null>(null);
   const [refusal, setRefusal] = useState<string | null>(null);
   const wrong = draft === null ? null : (check?.(draft) ?? null);

@@ -5,7 +5,7 @@ import { Button } from "./controls.tsx";
 import { Dialog } from "./floats.tsx";
 import { ProblemText } from "./problem.tsx";
 
-export type ConfirmDialogProps = {
+type ConfirmDialogProps = {
   open: boolean;
   onClose: () => void;
   title: string;

@@ -3,7 +3,7 @@
  * values, so numbers and escapes keep their spelling, and texts that are cut short still have tokens.
  */
 
-export type TokenKind = "key" | "string" | "literal" | "punctuation" | "space" | "other";
+type TokenKind = "key" | "string" | "literal" | "punctuation" | "space" | "other";
 export type Token = { kind: TokenKind; start: number; end: number };
 
 const spaces = /[ \t\n\r]+/y;
@@ -50,7 +50,7 @@ function endOf(pattern: RegExp, text: string, start: number): number {
   return pattern.test(text) ? pattern.lastIndex : start;
 }
 
-export type Range = { start: number; end: number };
+type Range = { start: number; end: number };
 
 /** One line of the tree: a member or an item, or the bracket that ends one. */
 export type TreeLine = {

@@ -2,7 +2,7 @@
 
 import { useId, type ReactNode } from "react";
 
-export type TabOption<Value extends string> = { value: Value; label: string; count?: number };
+type TabOption<Value extends string> = { value: Value; label: string; count?: number };
 
 type TabsProps<Value extends string> = {
   label: string;

@@ -1,6 +1,6 @@
 /** Text from outside, cut where a character would be invisible or would change the order of others, so that each can be drawn as an escape. */
 
-export type TextPiece = { text: string; /** The character that `text` stands for, when it is an escape. */ escaped: string | null };
+type TextPiece = { text: string; /** The character that `text` stands for, when it is an escape. */ escaped: string | null };
 
 /** Controls, half surrogate pairs, direction marks, and whatever takes no room. */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
@@ -8,7 +8,7 @@ const eachUnseen = new RegExp(unseen.source, "gu");
 
 const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f" };
 
-export function escapeOf(character: string): string {
+function escapeOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   const known = short[character];
   if (known !== undefined) return known;
@@ -20,7 +20,7 @@ export function codePointOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-export function hasUnseen(text: string): boolean {
+function hasUnseen(text: string): boolean {
   return unseen.test(text);
 }
 

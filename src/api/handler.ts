@@ -3,7 +3,7 @@
 import type { AnswerOf, CallName, CheckedInputOf } from "../contract/contract.ts";
 import type { Problem } from "../domain/problem.ts";
 
-export type Handler<Name extends CallName> = (input: CheckedInputOf<Name>) => AnswerOf<Name> | Problem | Promise<AnswerOf<Name> | Problem>;
+type Handler<Name extends CallName> = (input: CheckedInputOf<Name>) => AnswerOf<Name> | Problem | Promise<AnswerOf<Name> | Problem>;
 
 export type Handlers = { [Name in CallName]: Handler<Name> };
 

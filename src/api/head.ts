@@ -1,6 +1,6 @@
 /** The first line and the headers of a recorded request or response, names and order as they were on the wire. */
 
-export type Head = { startLine: string; headers: [string, string][] };
+type Head = { startLine: string; headers: [string, string][] };
 
 export function parseHead(head: string): Head {
   const [startLine = "", ...lines] = head.split(/\r?\n/);

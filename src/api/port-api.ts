@@ -6,7 +6,7 @@
 import type { MessageToHost, MessageToPage } from "../contract/port-messages.ts";
 import type { Api } from "./api.ts";
 
-export type PortApi = {
+type PortApi = {
   /** Whatever came in; what is no message is dropped, because there is nobody to answer. */
   receive(data: unknown): void;
   /** The port is closed: nothing is sent any more. */

@@ -20,7 +20,7 @@ export type QueuedMessage = { json: string; bytes: number };
 
 export type Batch = { id: string; messages: readonly QueuedMessage[]; bytes: number };
 
-export type OutboxOptions = {
+type OutboxOptions = {
   time: Time;
   retry: RetryOptions;
   /** The body, made when the batch is first sent, and the same for every try. */

@@ -13,9 +13,9 @@ import type { Batch, Outbox, QueuedMessage } from "./outbox.ts";
 import type { Time, Timer } from "./time.ts";
 import { maxBatchBytes } from "./wire.ts";
 
-export type QueueSettings = { flushAt: number; flushAfter: number };
+type QueueSettings = { flushAt: number; flushAfter: number };
 
-export type QueueOptions = QueueSettings & {
+type QueueOptions = QueueSettings & {
   time: Time;
   maxQueueBytes: number;
   newId(): string;

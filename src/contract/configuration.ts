@@ -20,7 +20,7 @@ const configuredDestination = z
   })
   .meta({ id: "ConfiguredDestination" });
 
-export const configurationDocument = z
+const configurationDocument = z
   .strictObject({
     version: z.literal(1),
     settings: settingsChanges.optional(),

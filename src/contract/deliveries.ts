@@ -3,9 +3,9 @@ import { deliveryStates, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { byId, bytes, listOf, page, pageOf, recordedHeaders, time } from "./shapes.ts";
 
-export const deliveryState = z.enum(deliveryStates).meta({ id: "DeliveryState" });
+const deliveryState = z.enum(deliveryStates).meta({ id: "DeliveryState" });
 
-export const deliverySummary = z
+const deliverySummary = z
   .object({
     id: z.string(),
     messageRowId: z.string().describe("The `id` of its message."),
@@ -23,7 +23,7 @@ export type DeliverySummaryAnswer = z.output<typeof deliverySummary>;
 
 const phase = z.number().optional();
 
-export const attempt = z
+const attempt = z
   .object({
     id: z.string(),
     round: z.int(),
@@ -67,7 +67,7 @@ export const deliveryDetails = z
   .meta({ id: "DeliveryDetails" });
 export type DeliveryDetailsAnswer = z.output<typeof deliveryDetails>;
 
-export const job = z
+const job = z
   .object({
     id: z.string(),
     state: z.enum(["running", "done", "cancelled"]),

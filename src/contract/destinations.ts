@@ -4,7 +4,7 @@ import { byId, deleted, headers, listOf, time } from "./shapes.ts";
 
 export const payloadShape = z.enum(["documented", "full"]);
 
-export const destinationAnswer = z
+const destinationAnswer = z
   .object({
     id: z.string(),
     name: z.string(),

@@ -6,7 +6,7 @@ import { byId, bytes, deleted, headers, listOf, page, recordedHeaders, time } fr
 const after = z.enum(["repeat-last", "start-over"]);
 const does = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;
 
-export const step = z
+const step = z
   .strictObject({
     times: z.int().optional().describe("How many requests it serves; one when left out."),
     match: z
@@ -23,7 +23,7 @@ export const step = z
   })
   .meta({ id: "Step" });
 
-export const endpointAnswer = z
+const endpointAnswer = z
   .object({
     id: z.string(),
     name: z.string(),

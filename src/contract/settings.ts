@@ -13,7 +13,7 @@ const members = {
   synchronous: z.enum(["NORMAL", "FULL"]),
 };
 
-export const settingsAnswer = z.object(members).meta({ id: "Settings" });
+const settingsAnswer = z.object(members).meta({ id: "Settings" });
 export const settingsChanges = z.strictObject(members).partial().meta({ id: "SettingsChanges" });
 
 export const settingsCalls = [

@@ -6,7 +6,7 @@ import { byId, deleted, listOf, time } from "./shapes.ts";
 export const answerMode = z.enum(["explain", "production"]);
 const sourceKind = z.enum(sourceKinds);
 
-export const ingestFault = z
+const ingestFault = z
   .strictObject({
     do: z.enum(["answer", "delay", "cut"]),
     status: z.int().min(200).max(599).optional().describe("`answer`: 500 when left out."),

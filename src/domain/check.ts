@@ -37,9 +37,9 @@ export type CheckedMessage = {
   warnings: string[];
 };
 
-export type Rejection = { reason: string; detail: string };
+type Rejection = { reason: string; detail: string };
 
-export type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & { type: MessageType | null };
+type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & { type: MessageType | null };
 
 export type CheckResult =
   | { ok: true; message: CheckedMessage }

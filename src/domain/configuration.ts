@@ -3,7 +3,7 @@
 import type { DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "./ids.ts";
 import type { MessageType, SourceKind } from "./states.ts";
 
-export type AnswerMode = "explain" | "production";
+type AnswerMode = "explain" | "production";
 
 /** A fault that the ingest port shows to the clients of one source. */
 export type IngestFault = {

@@ -38,7 +38,7 @@ export function stateBytes(state: Int32Array): Uint8Array {
   return bytes;
 }
 
-export function writeWord(bytes: Uint8Array, at: number, word: number): void {
+function writeWord(bytes: Uint8Array, at: number, word: number): void {
   bytes[at] = word >>> 24;
   bytes[at + 1] = word >>> 16;
   bytes[at + 2] = word >>> 8;

@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "./json.ts";
 
 /** The name of every destination in the integrations object, since there is one kind of destination. */
-export const destinationName = "Webhooks";
+const destinationName = "Webhooks";
 
-export type RoutingAnswer = {
+type RoutingAnswer = {
   routed: boolean;
   reason: "routed" | "integrations_all_false" | "integrations_false";
   detail: string;

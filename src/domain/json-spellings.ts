@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from "./json.ts";
 
-export const aspects = [
+const aspects = [
   "key_order",
   "spaces",
   "escaped_non_ascii",
@@ -13,7 +13,7 @@ export const aspects = [
 ] as const;
 export type Aspect = (typeof aspects)[number];
 
-export type Spelling = { text: string; aspects: Aspect[] };
+type Spelling = { text: string; aspects: Aspect[] };
 
 type Style = {
   sorted: boolean;

@@ -1,4 +1,4 @@
-import { digest, type Hash } from "./hash.ts";
+import type { Hash } from "./hash.ts";
 
 /** The first 32 bits of the fractional part of a root. */
 function fraction(root: number): number {
@@ -52,7 +52,3 @@ export const sha256Hash: Hash = {
   initial: primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime))),
   compress,
 };
-
-export function sha256(bytes: Uint8Array): Uint8Array {
-  return digest(sha256Hash, bytes);
-}

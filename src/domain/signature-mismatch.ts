@@ -12,7 +12,7 @@ import { sha256Hash } from "./sha256.ts";
 import { sign, signatureKey } from "./signature.ts";
 import { utf8Bytes, utf8Text } from "./utf8.ts";
 
-export type MismatchQuestion = {
+type MismatchQuestion = {
   /** The bytes that were sent. */
   body: Uint8Array;
   secret: string;
@@ -22,7 +22,7 @@ export type MismatchQuestion = {
   receiverBody?: Uint8Array;
 };
 
-export type Difference = { offset: number; ours: number | null; theirs: number | null };
+type Difference = { offset: number; ours: number | null; theirs: number | null };
 
 export type MismatchExplanation = {
   /** `none`, an aspect of spelling (`key_order`, `spaces` …), `sha256`, `base64`, `wrong_secret` and so on. */

@@ -17,11 +17,6 @@ export const sourceKinds = ["web", "mobile", "server"] as const;
 /** A source of the kind `audience` is Hookyard's own: the messages of one audience or computed trait come from it. */
 export type SourceKind = (typeof sourceKinds)[number] | "audience";
 
-/** A message has the first state, in the order above, that any of its deliveries is in. */
-export function messageStateOf(states: readonly DeliveryState[]): MessageState {
-  return deliveryStates.find((state) => states.includes(state)) ?? "filtered";
-}
-
 /** Deliveries that will not move again unless a user makes them. */
 export function isSettled(state: DeliveryState): boolean {
   return state !== "sending" && state !== "queued" && state !== "waiting";

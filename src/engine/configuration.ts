@@ -12,7 +12,7 @@ import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain
 import type { Changes, Configuration, DestinationDraft } from "./pipeline.ts";
 import type { ConfigurationStore, NewDestination } from "./ports.ts";
 
-export type ConfigurationOptions = {
+type ConfigurationOptions = {
   store: ConfigurationStore;
   now: () => number;
   changes: Changes;

@@ -34,13 +34,13 @@ export type Pipeline = {
   reset(what: "messages" | "everything"): Promise<void>;
 };
 
-export type ClockControl = {
+type ClockControl = {
   state(): ClockState;
   set(mode: ClockMode, speed?: number): ClockState | Problem;
   advance(target: AdvanceTarget): Promise<{ state: ClockState; ran: { attempts: number } } | Problem>;
 };
 
-export type SourceDraft = Pick<Source, "name"> & Partial<Omit<Source, "id" | "name" | "createdAt">>;
+type SourceDraft = Pick<Source, "name"> & Partial<Omit<Source, "id" | "name" | "createdAt">>;
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &
   Partial<Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">>;

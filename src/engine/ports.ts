@@ -170,7 +170,7 @@ export type AttemptRecord = {
   response: RecordedResponse | null;
 };
 
-export const phases = ["dns", "connect", "tls", "sent", "firstByte", "done"] as const;
+const phases = ["dns", "connect", "tls", "sent", "firstByte", "done"] as const;
 export type Phase = (typeof phases)[number];
 
 export type RecordedResponse = {

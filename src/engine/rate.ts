@@ -4,7 +4,7 @@ import { monotonic } from "./wall.ts";
 
 const windowSeconds = 5;
 
-export type Rate = { add(n: number): void; perSecond(): number };
+type Rate = { add(n: number): void; perSecond(): number };
 
 export function createRate(): Rate {
   const slots = new Array<{ second: number; n: number }>(windowSeconds);

@@ -10,7 +10,7 @@ const everyMs = 10_000;
 /** Messages removed at once: about ten milliseconds' work. */
 const slice = 200;
 
-export type UpkeepOptions = { store: UpkeepStore; settings: () => Settings; changes: Changes; report: (error: unknown) => void };
+type UpkeepOptions = { store: UpkeepStore; settings: () => Settings; changes: Changes; report: (error: unknown) => void };
 
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): { start(): void; stop(): void } {
   let timer: WallTimer | null = null;

@@ -9,9 +9,9 @@ import { createControlPort } from "./http-api.ts";
 import { createStaticPages } from "./static-pages.ts";
 
 export const token = "t".repeat(43);
-export const barePages = fileURLToPath(new URL("../../resources/bare", import.meta.url));
+const barePages = fileURLToPath(new URL("../../resources/bare", import.meta.url));
 
-export type Answer = { status: number; headers: IncomingMessage["headers"]; text: string; json: () => unknown };
+type Answer = { status: number; headers: IncomingMessage["headers"]; text: string; json: () => unknown };
 
 export async function startControlPort({
   call = async (name, input) => ({ status: 200, body: { name, input } }),

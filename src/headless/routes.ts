@@ -6,7 +6,7 @@ import { calls } from "../contract/contract.ts";
 import type { Problem } from "../domain/problem.ts";
 import { invalid, problem } from "../domain/problem.ts";
 
-export type Match = { call: Call; params: Record<string, string> };
+type Match = { call: Call; params: Record<string, string> };
 
 const routes = Object.values<Call>(calls).map((call) => ({ call, segments: call.path.split("/") }));
 

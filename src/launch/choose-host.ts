@@ -7,10 +7,7 @@ export type Machine = {
   runtime: "there" | "missing" | "unavailable" | "broken";
 };
 
-export type Choice =
-  | { host: "desktop" }
-  | { host: "desktop-after-download" }
-  | { host: "headless"; sentence: string; opensBrowser: boolean };
+type Choice = { host: "desktop" } | { host: "desktop-after-download" } | { host: "headless"; sentence: string; opensBrowser: boolean };
 
 export function chooseHost({ hasDisplay, isRoot, runtime }: Machine): Choice {
   if (!hasDisplay) {

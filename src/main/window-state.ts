@@ -2,8 +2,8 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 
-export type Rectangle = { x: number; y: number; width: number; height: number };
-export type WindowState = { bounds: Rectangle | null; isMaximized: boolean };
+type Rectangle = { x: number; y: number; width: number; height: number };
+type WindowState = { bounds: Rectangle | null; isMaximized: boolean };
 
 /** Below it the details beside the list have no room. */
 export const smallestSize = { width: 1100, height: 700 };

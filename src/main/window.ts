@@ -4,7 +4,7 @@ import { BrowserWindow, nativeTheme, screen } from "electron";
 import { pageUrl } from "./app-protocol.ts";
 import { boundsOn, readWindowState, smallestSize, writeWindowState } from "./window-state.ts";
 
-export type MainWindow = {
+type MainWindow = {
   /** Opens it, or brings it to the front. */
   show(): void;
   /** Keeps where it is, and takes it away. */

@@ -23,7 +23,7 @@ const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
 const filtered = stateCode("filtered");
 
-export type IngestStoreParts = IngestStore & { forgetRecent(): void };
+type IngestStoreParts = IngestStore & { forgetRecent(): void };
 
 export function createIngestStore(db: Db, counts: Counts, postings: Postings): IngestStoreParts {
   const insertRequest = db.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");

@@ -29,7 +29,7 @@ export type MessageRow = {
 
 type Extra = { warnings?: string[]; detail?: string; duplicateOf?: number; replayOf?: number };
 
-export type MessageReader = {
+type MessageReader = {
   summary(row: MessageRow): MessageSummary;
   details(row: MessageRow): MessageDetails;
   /** The request that brought it, without its messages. */

@@ -152,7 +152,7 @@ function explain(error: unknown, file: string): string {
   }
 }
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null ? (error as { code?: unknown }).code : undefined;
   return typeof code === "string" ? code : "";
 }

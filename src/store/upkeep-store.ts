@@ -27,7 +27,7 @@ const recordTables = [
 ];
 const configurationTables = ["sources", "webhooks", "destinations", "endpoints", "retry_profiles"];
 
-export type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
+type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
 
 export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
   const total = db.prepare<[], number | null>("SELECT sum(n) FROM message_counts").pluck();

@@ -44,7 +44,7 @@ export type Program = Child & {
   token: string;
 };
 
-export type ProgramOptions = {
+type ProgramOptions = {
   nodeFlags?: readonly string[];
   /** What it says on standard error; without it that is shown as it comes. */
   onError?: (text: string) => void;

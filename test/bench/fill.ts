@@ -6,7 +6,7 @@ import { parseBody } from "../../src/engine/ingest/parse.ts";
 import { takeIn } from "../../src/engine/ingest/take-in.ts";
 import type { Store } from "../../src/engine/ports.ts";
 
-export type FillRequest = { source: Source; destinations: readonly Destination[]; receivedAt: number; messages: readonly object[] };
+type FillRequest = { source: Source; destinations: readonly Destination[]; receivedAt: number; messages: readonly object[] };
 
 export function fill(store: Store, requests: readonly FillRequest[]): void {
   store.commit(
@@ -48,7 +48,7 @@ export function addSource(store: Store, name: string, writeKey: string): Source 
   });
 }
 
-export type NewWebhook = { name: string; source: Source; url: string; sharedSecret: string | null; enabled?: boolean };
+type NewWebhook = { name: string; source: Source; url: string; sharedSecret: string | null; enabled?: boolean };
 
 export function addDestination(store: Store, { name, source, url, sharedSecret, enabled = true }: NewWebhook): Destination {
   return store.insertDestination({

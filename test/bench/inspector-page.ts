@@ -9,7 +9,7 @@ import type { Program } from "./children.ts";
 /** Milliseconds between frames, the most rows of the list in the DOM at any of them, and how often the top row was another one. */
 export type Frames = { times: number[]; mostRows: number; moves: number };
 
-export type PageMemory = { heapBytes: number; nodes: number; listeners: number };
+type PageMemory = { heapBytes: number; nodes: number; listeners: number };
 
 export type InspectorPage = {
   page: Page;

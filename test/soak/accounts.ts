@@ -26,7 +26,7 @@ async function keptMessages(program: Program): Promise<Item[]> {
   return items;
 }
 
-export type AccountsOptions = { program: Program; load: Load; destinationsOf: ReadonlyMap<string, number>; maxMessages: number };
+type AccountsOptions = { program: Program; load: Load; destinationsOf: ReadonlyMap<string, number>; maxMessages: number };
 
 /** The pipeline is idle, and retention has been. */
 export async function checkAccounts({ program, load, destinationsOf, maxMessages }: AccountsOptions): Promise<Check[]> {

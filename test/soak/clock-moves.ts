@@ -30,7 +30,7 @@ const moves: readonly Move[] = [
   set({ mode: "faster", speed: 600 }, 10_000),
 ];
 
-export type ClockMoves = {
+type ClockMoves = {
   made: Record<string, number>;
   /** The longest that a move took until its answer. */
   longestMs(): number;

@@ -23,9 +23,9 @@ export type Sample = {
 };
 
 /** The states that the messages of the soak come through, collected over all samples. */
-export type Seen = Set<string>;
+type Seen = Set<string>;
 
-export type Watched = { program: Program; inspector: InspectorPage; load: Load; startedAt: number; seen: Seen };
+type Watched = { program: Program; inspector: InspectorPage; load: Load; startedAt: number; seen: Seen };
 
 export async function takeSample({ program, inspector, load, startedAt, seen }: Watched): Promise<Sample> {
   program.send({});

@@ -6,9 +6,9 @@ import type { AddressInfo, Socket } from "node:net";
 
 export type BatchAnswer = { status: number; headers?: Record<string, string>; body?: string | Buffer } | "cut" | "hang";
 
-export type ReceivedBatch = { url: string; body: string; ids: string[]; messages: Record<string, unknown>[]; answer: BatchAnswer };
+type ReceivedBatch = { url: string; body: string; ids: string[]; messages: Record<string, unknown>[]; answer: BatchAnswer };
 
-export type BatchServer = {
+type BatchServer = {
   url: string;
   port: number;
   received: ReceivedBatch[];

@@ -7,7 +7,7 @@ import { Agent, request as undiciRequest } from "undici";
 
 export type Seen = { status: number; headers: Record<string, string>; body: string } | { failed: string };
 
-export type AskOptions = { body?: string; method?: string; ca?: string; timeoutMs?: number };
+type AskOptions = { body?: string; method?: string; ca?: string; timeoutMs?: number };
 
 /** Node's own client; `failed` is the error's code. Names below localhost resolve to loopback, as everywhere here. */
 export function askWithNode(url: string, { body = "{}", method = "POST", ca, timeoutMs }: AskOptions = {}): Promise<Seen> {

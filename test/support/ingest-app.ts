@@ -9,7 +9,7 @@ export const writeKey = "wk_test";
 
 type Sending = { method?: string; key?: string | null; headers?: Record<string, string> };
 
-export type Payload = { type: string; messageId: string; timestamp: string; event?: string; [member: string]: unknown };
+type Payload = { type: string; messageId: string; timestamp: string; event?: string; [member: string]: unknown };
 
 export type IngestApp = Awaited<ReturnType<typeof startIngestApp>>;
 

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 
 export type Answer = { status: number; headers: Record<string, string>; text: string };
 
-export type Talk = {
+type Talk = {
   /** Answers in the order in which they came. */
   answers: Answer[];
   /** What came and was no whole answer. */
@@ -13,7 +13,7 @@ export type Talk = {
   closed: boolean;
 };
 
-export type TalkOptions = {
+type TalkOptions = {
   /** How many answers to wait for, unless the connection ends before. */
   answers?: number;
   /** End our side once all is sent. */

@@ -16,7 +16,7 @@ import type { RawReceiver, RawReceiverOptions } from "./raw-receiver.ts";
 import { startReceiver } from "./webhook-receiver.ts";
 import type { Answer, WebhookReceiver } from "./webhook-receiver.ts";
 
-export type AppOptions = {
+type AppOptions = {
   data?: string;
   /** Set before anything starts; real when left out. */
   clock?: ClockMode;
@@ -25,7 +25,7 @@ export type AppOptions = {
 };
 
 export type Message = Record<string, unknown>;
-export type MessageDetails = AnswerOf<"messages.get">;
+type MessageDetails = AnswerOf<"messages.get">;
 export type Delivery = MessageDetails["deliveries"][number];
 export type Attempt = Delivery["attempts"][number];
 

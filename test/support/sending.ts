@@ -40,7 +40,7 @@ export function sender({ trust = createTrust(), maxIdle }: { trust?: Trust; maxI
   return created;
 }
 
-export type Sent = Exchange & { phases: string[]; sockets: string[] };
+type Sent = Exchange & { phases: string[]; sockets: string[] };
 
 export function post(from: Sender, url: string, request: Partial<SendRequest> = {}): Sent {
   const phases: string[] = [];

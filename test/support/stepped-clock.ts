@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../src/engine/clock/clock.ts";
 
-export type SteppedClock = Clock & {
+type SteppedClock = Clock & {
   /** Runs what is due until then, each at its time. */
   advanceBy(ms: number): void;
   /** The times of what is scheduled, earliest first. */

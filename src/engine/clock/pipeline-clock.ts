@@ -24,7 +24,7 @@ const saveEveryMs = 1000;
 /** Room for a thousand years, so that a slip of the keyboard cannot leave the range of dates. */
 const latestTime = Date.UTC(3000, 0);
 
-export type PipelineClockOptions = {
+type PipelineClockOptions = {
   store: ClockStore;
   activity: Activity;
   /** Whether anything is queued, sending or waiting that can still move. */

@@ -11,7 +11,7 @@ import type { Phase, RecordedResponse } from "../ports.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
 import type { Exchange, ExchangeResult, Sender } from "./exchange.ts";
 
-export type AttemptOptions = {
+type AttemptOptions = {
   sender: Sender;
   clock: Clock;
   holds: Holds;

@@ -19,7 +19,7 @@ import type { Target } from "./target.ts";
 import type { Trust } from "./trust.ts";
 
 /** Who keeps connections between exchanges. */
-export type ConnectionKeeper = {
+type ConnectionKeeper = {
   /** False: not kept. */
   put(connection: Connection, limitMs: number | null): boolean;
   remove(connection: Connection): void;

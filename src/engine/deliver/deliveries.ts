@@ -13,7 +13,7 @@ const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired
 /** Deliveries of a job taken up between two turns of the event loop. */
 const jobSlice = 200;
 
-export type DeliveriesOptions = {
+type DeliveriesOptions = {
   store: DeliveryStore & Pick<QueryStore, "deliveries"> & Pick<ConfigurationStore, "destinations">;
   clock: Clock;
   activity: Activity;

@@ -16,7 +16,7 @@ const loopback = [
   { address: "::1", family: 6 },
 ];
 
-export type DialOptions = {
+type DialOptions = {
   target: Target;
   trust: Trust;
   onread: OnReadOpts;

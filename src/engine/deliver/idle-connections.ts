@@ -15,7 +15,7 @@ const marginMs = 500;
 
 type Idle = { connection: Connection; until: number };
 
-export type IdleConnections = {
+type IdleConnections = {
   /** The one that was used last. */
   take(origin: string): Connection | undefined;
   /** `limitMs` is what the receiver promises. False: not wanted, and the caller ends it. */

@@ -5,12 +5,12 @@
 
 import type { Sender } from "./exchange.ts";
 
-export type LaneTask = {
+type LaneTask = {
   /** Has a connection's place now; the promise ends when the place is free again. */
   start(): Promise<void>;
 };
 
-export type LaneOptions = { sender: Sender; connections: () => number; report: (error: unknown) => void };
+type LaneOptions = { sender: Sender; connections: () => number; report: (error: unknown) => void };
 
 export class Lane {
   readonly sender: Sender;

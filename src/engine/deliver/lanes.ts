@@ -4,7 +4,7 @@ import type { WebhookId } from "../../domain/ids.ts";
 import { createSender, type Trust } from "./exchange.ts";
 import { Lane } from "./lane.ts";
 
-export type LanesOptions = { trust: Trust; connections: () => number; report: (error: unknown) => void };
+type LanesOptions = { trust: Trust; connections: () => number; report: (error: unknown) => void };
 
 export type Lanes = ReturnType<typeof createLanes>;
 

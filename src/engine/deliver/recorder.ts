@@ -17,7 +17,7 @@ const gatherMs = 3;
 
 const retryMs = 500;
 
-export type RecorderOptions = {
+type RecorderOptions = {
   store: Pick<DeliveryStore, "record">;
   changes: Changes;
   attemptsUnderWay: () => number;

@@ -11,7 +11,7 @@ export type ResponseHead = {
 };
 
 /** How the end of the body is found. */
-export type Framing = { by: "length"; length: number } | { by: "chunks" } | { by: "close" };
+type Framing = { by: "length"; length: number } | { by: "chunks" } | { by: "close" };
 
 /** What is wrong with a head. `head` is there when status and headers could be read and only the framing is wrong. */
 export type HeadProblem = { problem: string; head: Pick<ResponseHead, "status" | "headers"> | null };

@@ -13,7 +13,7 @@
 import { parseResponseHead } from "./response-head.ts";
 import type { HeadProblem, ResponseHead } from "./response-head.ts";
 
-export type ParsedResponse = {
+type ParsedResponse = {
   status: number;
   head: string;
   headers: [string, string][];

@@ -42,7 +42,7 @@ const overdueSpreadMs = 60_000;
 /** How long a stop waits for attempts under way. */
 const drainMs = 3000;
 
-export type StationOptions = {
+type StationOptions = {
   store: DeliveryStore;
   configuration: {
     destinations(): Destination[];

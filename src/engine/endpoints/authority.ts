@@ -32,7 +32,7 @@ const serverDays = 365;
 /** Nobody leaves a test run going for a month. */
 const renewedBeforeDays = 30;
 
-export type AuthorityOptions = {
+type AuthorityOptions = {
   /** Null keeps all in memory. */
   dataDir: string | null;
   /** Certificates live by the wall, for TLS on both sides does. */

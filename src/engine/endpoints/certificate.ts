@@ -6,7 +6,7 @@ import { bitString, boolean, explicit, implicit, integer, objectIdentifier, octe
 
 export type Issuer = { name: string; publicKey: KeyObject; privateKey: KeyObject };
 
-export type CertificateRequest = {
+type CertificateRequest = {
   name: string;
   /** Null signs with the certificate's own key. */
   issuer: Issuer | null;

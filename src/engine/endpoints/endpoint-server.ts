@@ -40,7 +40,7 @@ export type EndpointRequest = Exchange & {
   tooLarge: boolean;
 };
 
-export type EndpointServerOptions = {
+type EndpointServerOptions = {
   host: string;
   port: number;
   tlsPort: number;
@@ -48,7 +48,7 @@ export type EndpointServerOptions = {
   receive: (request: EndpointRequest) => void;
 };
 
-export type EndpointServer = {
+type EndpointServer = {
   start(): Promise<{ port: number; tlsPort: number }>;
   stop(): Promise<void>;
 };

@@ -39,7 +39,7 @@ export type EndpointsOptions = {
   tlsPort: number;
 };
 
-export type RunningEndpoints = Endpoints & {
+type RunningEndpoints = Endpoints & {
   /** Rejects with Node's own error when a port is taken. */
   start(): Promise<{ url: string; tlsUrl: string }>;
   /** Ends all sockets at once. */

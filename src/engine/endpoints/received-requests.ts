@@ -13,7 +13,7 @@ const maxRequests = 1_000;
 /** With a dozen endpoints under load this stays a third of the 300 MB that the whole process may take. */
 const maxBytes = 8 * 1024 * 1024;
 /** Twice the largest message, so every payload is kept whole; attempts keep as much of an answer. */
-export const maxBodyKept = 64 * 1024;
+const maxBodyKept = 64 * 1024;
 
 export type KnownSecret = { destinationId: DestinationId; name: string; secret: string };
 
@@ -26,7 +26,7 @@ export type NewReceivedRequest = Pick<ReceivedRequest, "id" | "receivedAt" | "tl
 };
 
 /** The status is filled in when the answer's head goes out. */
-export type ReceivedEntry = { status: number | null };
+type ReceivedEntry = { status: number | null };
 
 type Entry = ReceivedEntry &
   Omit<NewReceivedRequest, "status"> & {

@@ -27,7 +27,7 @@ export type Serving = {
   abandon(): void;
 };
 
-export type ServeStep = {
+type ServeStep = {
   step: Step;
   /** The endpoint's path, where a redirect leads when the step names no place. */
   path: string;

@@ -2,7 +2,7 @@
 
 import type { Step } from "../../domain/configuration.ts";
 
-export type StepAnswer = {
+type StepAnswer = {
   path: string;
   status: number;
   /** Names and values in turn; `Date` comes with each answer. */

@@ -3,7 +3,7 @@
 import type { IngestFault, Source } from "../../domain/configuration.ts";
 import { drawUnit } from "../../domain/random.ts";
 
-export type MetFault = { delayMs: number; end: IngestFault | null };
+type MetFault = { delayMs: number; end: IngestFault | null };
 
 /** Tells the draws of ingest faults from all other draws of the same seed. */
 const drawsOfIngest = 0x1f;

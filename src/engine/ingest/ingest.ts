@@ -25,7 +25,7 @@ import { replayBody } from "./replay.ts";
 import { takeIn, takeInMalformed, type RequestFacts } from "./take-in.ts";
 import { keyInBody, keyInHeader } from "./write-key.ts";
 
-export type IngestOptions = {
+type IngestOptions = {
   store: IngestStore & Pick<QueryStore, "messageSource">;
   configuration: {
     sourceByWriteKey(key: string): Source | undefined;

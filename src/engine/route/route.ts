@@ -10,7 +10,7 @@ import { answerForWebhooks } from "../../domain/integrations.ts";
 import { makePayload } from "../../domain/payload.ts";
 import type { Decision, RoutedMessage } from "../ports.ts";
 
-export type RouteOptions = {
+type RouteOptions = {
   message: CheckedMessage & { messageId: string };
   sourceId: SourceId;
   receivedAt: number;

@@ -16,7 +16,7 @@ const firstMessages = 240;
 const laterMessages = 600;
 const everyMs = 2000;
 
-export type WorkspacesOptions = {
+type WorkspacesOptions = {
   configuration: Configuration;
   endpoints: Endpoints;
   clock: Clock;

@@ -6,7 +6,7 @@ import { call } from "../transport/transport.ts";
 import { useToast } from "../kit/copy.tsx";
 import { useLive } from "./live-data.ts";
 
-export type ClockAnswer = AnswerOf<"clock.get">;
+type ClockAnswer = AnswerOf<"clock.get">;
 
 let lastAnswer: ClockAnswer | undefined;
 let heardAt = 0;

@@ -3,7 +3,7 @@
 import type { AnswerOf } from "../../contract/contract.ts";
 import { useLive } from "./live-data.ts";
 
-export type KnownDestination = { destination: AnswerOf<"destinations.get"> | undefined; isDeleted: boolean };
+type KnownDestination = { destination: AnswerOf<"destinations.get"> | undefined; isDeleted: boolean };
 
 export function useDestination(id: string): KnownDestination {
   const items = useLive("destinations.list", {}, ["destinations"]).answer?.items;

@@ -8,9 +8,9 @@ import { create } from "zustand";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { CallError, call, transport, type Change } from "../transport/transport.ts";
 
-export type Area = Change["area"];
+type Area = Change["area"];
 
-export type Live<Answer> = { answer: Answer | undefined; error: CallError | null };
+type Live<Answer> = { answer: Answer | undefined; error: CallError | null };
 
 type Entry = {
   name: CallName;
@@ -107,7 +107,7 @@ async function read(entry: Entry): Promise<void> {
   refresh(entry);
 }
 
-export function refreshAll(): void {
+function refreshAll(): void {
   for (const entry of entries.values()) refresh(entry);
 }
 

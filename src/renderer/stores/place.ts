@@ -5,7 +5,7 @@
 
 import { create } from "zustand";
 
-export const views = [
+const views = [
   "live",
   "retries",
   "sources",
@@ -20,7 +20,7 @@ export const views = [
 ] as const;
 export type View = (typeof views)[number];
 
-export type Place = {
+type Place = {
   view: View;
   /** What is open, as the view spells it: an id, or an id and what is open in it. */ path: string[];
   query: Record<string, string>;
@@ -33,7 +33,7 @@ type PlaceStore = Place & {
   change(changes: { path?: string[]; query?: Record<string, string | null> }): void;
 };
 
-export function placeOf(hash: string): Place {
+function placeOf(hash: string): Place {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [first = "", ...rest] = path.split("/").map(decoded);
   const view = views.find((each) => each === first) ?? "live";

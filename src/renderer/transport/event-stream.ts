@@ -25,7 +25,7 @@ export async function readEvents(
   }
 }
 
-export function parse(block: string): ServerSentEvent {
+function parse(block: string): ServerSentEvent {
   let id: string | null = null;
   let event = "message";
   const data: string[] = [];

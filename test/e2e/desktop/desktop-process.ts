@@ -18,7 +18,7 @@ export const freePorts = ["--ingest-port", "0", "--endpoints-port", "0", "--endp
 export type DesktopProcess = ReturnType<typeof startDesktop>;
 
 /** A message of the page or of the host, as `contract/port-messages.ts` has them. */
-export type OverPort = { from: "page" | "host"; [member: string]: unknown };
+type OverPort = { from: "page" | "host"; [member: string]: unknown };
 
 export async function buildDesktop(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, "src", "launch", "build-desktop-command.ts")]);

@@ -13,7 +13,7 @@ export type FilledWorkspace = {
 };
 
 /** What comes from outside is the caller's. */
-export type WorkspaceWords = {
+type WorkspaceWords = {
   source: string;
   destination: string;
   endpoint: string;

@@ -13,7 +13,7 @@ import { root } from "../../../src/launch/build.ts";
 
 const writeKey = "wk_shop";
 
-export type Call = { type?: "track" | "identify" | "page" | "screen" | "group" | "alias"; [member: string]: unknown };
+type Call = { type?: "track" | "identify" | "page" | "screen" | "group" | "alias"; [member: string]: unknown };
 
 export type RunningInspector = Awaited<ReturnType<typeof startInspector>>;
 

@@ -38,7 +38,7 @@ export function announcedLength({ response }: Attempt): number | null {
   return /^\d+$/.test(value) ? Number(value) : null;
 }
 
-export type OutcomeSentences = { lead: string; rest: string[] };
+type OutcomeSentences = { lead: string; rest: string[] };
 
 /** `clock` says a time of the clock. */
 export function outcomeSentences(attempt: Attempt, delivery: Delivery, clock: (at: string) => string): OutcomeSentences {

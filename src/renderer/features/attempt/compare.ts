@@ -6,7 +6,7 @@ import { explainMismatch, firstDifference, type MismatchExplanation } from "../.
 import { sign, signatureKey } from "../../../domain/signature.ts";
 import { utf8Bytes, utf8Text } from "../../../domain/utf8.ts";
 
-export type Question = { body: Uint8Array; secret: string; expected: string; digest: string; receiverBody: string };
+type Question = { body: Uint8Array; secret: string; expected: string; digest: string; receiverBody: string };
 
 export type Comparison = {
   explanation: MismatchExplanation;

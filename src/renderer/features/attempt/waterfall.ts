@@ -2,7 +2,7 @@
 
 import type { Attempt } from "./rounds.ts";
 
-export type PhaseName = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
+type PhaseName = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
 
 export type PhaseBar = {
   phase: PhaseName;
@@ -13,7 +13,7 @@ export type PhaseBar = {
   toMs: number;
 };
 
-export type Waterfall = { bars: PhaseBar[]; axisMs: number; deadlineMs: number; ticks: number[] };
+type Waterfall = { bars: PhaseBar[]; axisMs: number; deadlineMs: number; ticks: number[] };
 
 const words: Record<PhaseName, string> = {
   dns: "DNS",

@@ -2,7 +2,7 @@
 
 import { create } from "zustand";
 
-export type OverlayName = "shortcuts" | "composer";
+type OverlayName = "shortcuts" | "composer";
 
 type OverlayStore = { shown: OverlayName | null; show(name: OverlayName): void; hide(): void };
 

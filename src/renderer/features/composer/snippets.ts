@@ -33,7 +33,7 @@ function curl({ ingestUrl, writeKey, type, body }: CallDraft): string {
 }
 
 /** Plain words need no quotes; in quotes only the quote itself is special. */
-export function shell(text: string): string {
+function shell(text: string): string {
   return /^[\w:./@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

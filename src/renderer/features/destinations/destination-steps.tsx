@@ -11,7 +11,7 @@ import { RetryProfileField } from "./retry-profile-field.tsx";
 import { SecretField } from "./secret-field.tsx";
 import { WebhookFields } from "./webhook-fields.tsx";
 
-export type DestinationStepsProps = {
+type DestinationStepsProps = {
   draft: DestinationDraft;
   problems: DraftProblems;
   /** Also what has not been typed in yet. */

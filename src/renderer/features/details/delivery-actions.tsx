@@ -8,7 +8,7 @@ import { canCancel, canRetry } from "./state-words.ts";
 
 type Delivery = AnswerOf<"messages.get">["deliveries"][number];
 
-export type Refusal = { deliveryId: string; state: Delivery["state"]; error: Error };
+type Refusal = { deliveryId: string; state: Delivery["state"]; error: Error };
 
 export type DeliveryActions = {
   refusalOf(delivery: Delivery): Error | null;

@@ -21,7 +21,7 @@ export type OutlookOptions = {
 };
 
 export type Bead = { round: number; atMs: number; outcome: Outcome; word: string };
-export type Outlook = { beads: Bead[]; end: "delivered" | "failed" | "expired" };
+type Outlook = { beads: Bead[]; end: "delivered" | "failed" | "expired" };
 
 /** Jitter differs from delivery to delivery; the first one of a store stands for all. */
 const sequence = 1;

@@ -5,7 +5,7 @@ import type { Outcome } from "../../../domain/states.ts";
 
 type Endpoint = Pick<AnswerOf<"endpoints.get">, "url" | "tlsUrl">;
 
-export type CertificateHost = { host: string; words: string; endsIn: Outcome | null };
+type CertificateHost = { host: string; words: string; endsIn: Outcome | null };
 
 /** The first is what the endpoint's own URL has. With a good certificate it ends as the program says. */
 export const certificateHosts: readonly CertificateHost[] = [

@@ -5,7 +5,7 @@ export const headerLines = (headers: Readonly<Record<string, string>>): string =
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
 
-export type ParsedHeaders = { headers: Record<string, string>; problem: null } | { headers: null; problem: string };
+type ParsedHeaders = { headers: Record<string, string>; problem: null } | { headers: null; problem: string };
 
 export function parseHeaderLines(text: string): ParsedHeaders {
   const entries: [string, string][] = [];

@@ -12,7 +12,7 @@ import { StepDetails } from "./step-details.tsx";
 import type { StepProgress } from "./step-progress.ts";
 import { StepSentence } from "./step-sentence.tsx";
 
-export type ProgramStepProps = {
+type ProgramStepProps = {
   step: ProgramStep;
   place: number;
   isLast: boolean;

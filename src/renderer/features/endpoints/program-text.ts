@@ -52,7 +52,7 @@ export function printMatch(match: ProgramStep["match"]): string {
 const percentOf = (chance: number): number => Number((chance * 100).toPrecision(12));
 const quoted = (text: string): string => (/^[\w.@-]+$/.test(text) && !text.includes("->") ? text : JSON.stringify(text));
 
-export type ParsedProgram = { steps: ProgramStep[]; problem: null } | { steps: null; problem: string };
+type ParsedProgram = { steps: ProgramStep[]; problem: null } | { steps: null; problem: string };
 
 const token = /\s+|(→|->|=>|,(?=\s|$))|((?:event:|user:|type:)?"(?:[^"\\]|\\.)*"|(?:(?!->|=>)[^\s→",]|,(?!\s|$))+|\S)/gsy;
 

@@ -1,13 +1,11 @@
 /** The program that is being edited: what was changed is shown at once, saved in the order of the changes, and taken back when it is refused. */
 
 import { useEffect, useRef, useState } from "react";
-import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
+import type { AnswerOf } from "../../../contract/contract.ts";
 import { call } from "../../transport/transport.ts";
 import type { ProgramStep } from "./program-text.ts";
 
-export type EndpointChanges = Omit<InputOf<"endpoints.update">, "id">;
-
-export type EditedProgram = {
+type EditedProgram = {
   steps: readonly ProgramStep[];
   /** Rejects with what the API says. */
   change(steps: readonly ProgramStep[]): Promise<void>;

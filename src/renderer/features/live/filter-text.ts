@@ -14,7 +14,7 @@ export type Filter = { values: Partial<Record<FilterKey, readonly string[]>>; te
 export const noFilter: Filter = { values: {}, text: "" };
 
 /** A word of the text: a key with its values, or free text. */
-export type Token = {
+type Token = {
   key: FilterKey | null;
   values: string[];
   /** Free text; of a key, what was written. */
@@ -92,7 +92,7 @@ export function formatText(text: string): string {
   return parsed.text === text && isEmpty({ ...parsed, text: "" }) && !text.includes('"') ? text : quoted(text);
 }
 
-export function formatValues(values: readonly string[]): string {
+function formatValues(values: readonly string[]): string {
   return values.map((value) => (value === "" || /[\s,"]/u.test(value) ? quoted(value) : value)).join(",");
 }
 

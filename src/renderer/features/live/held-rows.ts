@@ -9,7 +9,7 @@ export const numberOf = (id: string): number => messageIds.parse(id) ?? 0;
 export const idOf = (number: number): string => messageIds.format(number as MessageRowId);
 export const numbersOf = (items: readonly MessageRow[]): number[] => items.map(({ id }) => numberOf(id));
 
-export type HeldRows = {
+type HeldRows = {
   get(number: number): MessageRow | undefined;
   all(): Iterable<MessageRow>;
   /** A row that is as it was stays the same object, so that nothing is drawn again for it. */

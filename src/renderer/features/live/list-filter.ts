@@ -6,7 +6,7 @@ import type { Filter } from "./filter-text.ts";
 
 export type ListFilter = Omit<InputOf<"messages.list">, "limit" | "cursor">;
 
-export type NamedSource = { id: string; name: string };
+type NamedSource = { id: string; name: string };
 
 /** No source has this id, so a filter for a source that is not there finds nothing. */
 const noSource = "src_000000000";

@@ -7,7 +7,7 @@ import { AttemptMarks } from "../timeline/attempt-marks.tsx";
 import type { MessageRow } from "./held-rows.ts";
 import { rejectionWords, rowSentence, shortened, userOf } from "./row-words.ts";
 
-export type MessageLineProps = {
+type MessageLineProps = {
   /** Undefined: it is being read. */
   row: MessageRow | undefined;
   position: number;

@@ -13,7 +13,7 @@ import { createDenseOrder, createFoundOrder, type RowOrder } from "./row-order.t
 
 type Reading = (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"messages.list">>;
 
-export type MessageRowsOptions = {
+type MessageRowsOptions = {
   /** With the filter. */
   read: Reading;
   readUnfiltered: Reading;

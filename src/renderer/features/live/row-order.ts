@@ -5,7 +5,7 @@
  */
 
 /** Numbers that were read, newest first, below `before` (exclusive); `more` says that older ones exist. */
-export type Stretch = { before: number; found: readonly number[]; more: boolean };
+type Stretch = { before: number; found: readonly number[]; more: boolean };
 
 export type RowOrder = {
   /** Rows that the list has, as far as is known. */

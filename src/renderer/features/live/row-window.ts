@@ -9,9 +9,9 @@ export const rowHeight = 28;
 /** What every browser can still scroll (Firefox ends at 17.8 million pixels). A longer list moves more than a pixel for each. */
 const longest = 15_000_000;
 
-export type ListSize = { count: number; viewport: number };
+type ListSize = { count: number; viewport: number };
 
-export type RowWindow = {
+type RowWindow = {
   /** Height of what scrolls. */ space: number;
   first: number;
   last: number;

@@ -57,7 +57,7 @@ export function shortened(name: string): string {
   return name.length <= mostShown ? name : `${name.slice(0, mostShown).toWellFormed()}…`;
 }
 
-export type RowFacts = { row: MessageRow; source: string; day: string | null; until: string };
+type RowFacts = { row: MessageRow; source: string; day: string | null; until: string };
 
 /** The whole row, for who hears it. */
 export function rowSentence({ row, source, day, until }: RowFacts): string {

@@ -3,7 +3,7 @@
 import { filterKeys, tokensOf, withValue, type Filter, type FilterKey } from "./filter-text.ts";
 
 /** Null: how many there are is not known. */
-export type SeenValue = { value: string; count: number | null };
+type SeenValue = { value: string; count: number | null };
 export type Seen = Record<FilterKey, readonly SeenValue[]>;
 
 export type Suggestion =

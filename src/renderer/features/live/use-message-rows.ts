@@ -6,7 +6,7 @@ import { call } from "../../transport/transport.ts";
 import type { ListFilter } from "./list-filter.ts";
 import { createMessageRows, type MessageRows } from "./message-rows.ts";
 
-export type MessageRowsInput = { filter: ListFilter; matchesLater: boolean };
+type MessageRowsInput = { filter: ListFilter; matchesLater: boolean };
 
 /** Null: ask nothing. The rows of the filter before stay until those of the new one are there. */
 export function useMessageRows(input: MessageRowsInput | null, total: number | undefined): MessageRows | null {

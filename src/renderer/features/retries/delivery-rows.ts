@@ -11,8 +11,8 @@ import { call } from "../../transport/transport.ts";
 import { roundMarks, type RoundMark } from "./lane-marks.ts";
 
 export type DeliveryRow = AnswerOf<"deliveries.list">["items"][number];
-export type RowFilter = { state: DeliveryState; destinationId: string | null };
-export type DeliveryRows = { rows: DeliveryRow[]; total: number; error: Error | null; isReady: boolean };
+type RowFilter = { state: DeliveryState; destinationId: string | null };
+type DeliveryRows = { rows: DeliveryRow[]; total: number; error: Error | null; isReady: boolean };
 
 const pageSize = 500;
 

@@ -36,7 +36,7 @@ export function comingOf({ delivery, marks, profile, seed, jitter }: ComingOptio
 }
 
 export type LanePath = { kind: MarkKind | "coming"; d: string; lines: number };
-export type LaneDrawing = { track: string; end: string; paths: LanePath[] };
+type LaneDrawing = { track: string; end: string; paths: LanePath[] };
 
 const size = 7;
 const laneMiddle = 10;

@@ -9,7 +9,7 @@ import type { DeliveryRow, RowDetails } from "./delivery-rows.ts";
 import { comingOf, drawLane, type LanePath } from "./lane-marks.ts";
 
 /** What every row needs to know beside its delivery. */
-export type RowSurroundings = { axis: AroundNow; now: number; seed: number; jitter: boolean };
+type RowSurroundings = { axis: AroundNow; now: number; seed: number; jitter: boolean };
 
 type Props = RowSurroundings & {
   id: string;

@@ -3,7 +3,7 @@
 import { create } from "zustand";
 
 export const themes = ["system", "light", "dark"] as const;
-export type Theme = (typeof themes)[number];
+type Theme = (typeof themes)[number];
 
 const key = "hookyard.theme";
 

@@ -3,7 +3,7 @@
 export const snippetKinds = ["cURL", "Node", "Go", "browser"] as const;
 export type SnippetKind = (typeof snippetKinds)[number];
 
-export type SnippetValues = { ingestUrl: string; writeKey: string };
+type SnippetValues = { ingestUrl: string; writeKey: string };
 
 export function clientSnippet(kind: SnippetKind, { ingestUrl, writeKey }: SnippetValues): string {
   const key = JSON.stringify(writeKey);

@@ -17,7 +17,7 @@ export function faultWords(fault: Fault): string {
   return `${words.join(", ")}, ${whenWords(fault)}`;
 }
 
-export function whenWords({ times, chance }: Fault): string {
+function whenWords({ times, chance }: Fault): string {
   const requests = times === undefined ? "every request" : times === 1 ? "the next request" : `the next ${times} requests`;
   if (chance === undefined) return requests;
   const share = `${Number((chance * 100).toPrecision(12))} % of the requests`;

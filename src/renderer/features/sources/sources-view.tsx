@@ -16,7 +16,7 @@ import { UnknownKeys } from "./unknown-keys.tsx";
 import "./sources.css";
 
 /** The place of the unknown write keys among the sources. */
-export const unknownPath = "unknown-keys";
+const unknownPath = "unknown-keys";
 
 export function SourcesView() {
   const { answer, error } = useLive("sources.list", {}, ["sources"]);

@@ -16,7 +16,7 @@ export type Mark =
   | { kind: "coming"; round: number; at: number; /** Its time is on record. */ next: boolean };
 
 /** Where the track of a lane ends in a buffer. */
-export type Stop = {
+type Stop = {
   at: number;
   /** Whose colour it has. */
   tone: Outcome | DeliveryState;

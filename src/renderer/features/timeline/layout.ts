@@ -52,7 +52,7 @@ export type TimelineLayout = {
   rounds: RoundLabel[];
 };
 
-export type LayoutOptions = { course: Course; scale: ScaleName; width: number };
+type LayoutOptions = { course: Course; scale: ScaleName; width: number };
 
 export function layoutOf({ course, scale, width }: LayoutOptions): TimelineLayout {
   const { startsAt, windowMs } = course;
@@ -155,7 +155,7 @@ export function mergeNear<Item extends { x: number }>(
   return groups;
 }
 
-export type TopLayout = {
+type TopLayout = {
   /** Null when now is not within the window. */
   now: { x: number; text: string; /** Of the line on which the flag stands. */ side: "left" | "right" } | null;
   /** What is said at the window's end; null when only the axis has room for it. */

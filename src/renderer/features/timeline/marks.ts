@@ -4,8 +4,8 @@ import type { Outcome } from "../../../domain/states.ts";
 
 export type Mark = { lane: number; round: number; outcome: Outcome };
 export type MarkKind = Outcome | "under_way" | "next";
-export type MarkPlace = { kind: MarkKind; lane: number; column: number };
-export type MarkSizes = { size: number; column: number; lane: number };
+type MarkPlace = { kind: MarkKind; lane: number; column: number };
+type MarkSizes = { size: number; column: number; lane: number };
 
 /** What fits the column of a list: beyond it, the first two rounds, dots, the last eight. */
 const mostColumns = 11;

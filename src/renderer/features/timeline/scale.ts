@@ -68,7 +68,7 @@ const mostSteps = 6;
 /** Between the middles of two times below the axis. */
 const axisRoomPx = 28;
 
-export type Tick = { x: number; text: string };
+type Tick = { x: number; text: string };
 
 /** The times between the two ends of the axis, whose own labels are `first` and `last`. */
 export function ticksBetween(scale: ScaleName, windowMs: number, width: number, first: string, last: string): Tick[] {

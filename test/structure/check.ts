@@ -1,0 +1,23 @@
+/** The last part of `npm run check`: says what nobody needs and what grew too long, which lint does not see, and ends with 1. */
+
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findingsIn } from "./findings.ts";
+import { readSourceFile, sourceExtension } from "./source-file.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+const paths = globSync(["src/**/*", "test/**/*", "*.config.ts"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const findings = findingsIn({
+  files: paths.filter((path) => sourceExtension.test(path)).map((path) => readSourceFile(path, read(path))),
+  manifest: JSON.parse(read("package.json")),
+  commandsOf(name) {
+    const { bin = {} } = JSON.parse(read(`node_modules/${name}/package.json`));
+    return typeof bin === "string" ? [name] : Object.keys(bin);
+  },
+  exceptions: JSON.parse(read("test/structure/exceptions.json")),
+});
+for (const finding of findings.toSorted()) console.error(finding);
+process.exitCode = findings.length === 0 ? 0 : 1;

@@ -18,6 +18,7 @@ import type {
 } from "../domain/ids.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClockMode } from "./clock/clock.ts";
+import type { Atomically } from "./profile-ports.ts";
 
 // ── configuration ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -319,4 +320,10 @@ export type UpkeepStore = {
   clearEverything(): void;
 };
 
-export type Store = ConfigurationStore & ClockStore & IngestStore & DeliveryStore & QueryStore & UpkeepStore & { close(): void };
+export type Store = ConfigurationStore &
+  ClockStore &
+  IngestStore &
+  DeliveryStore &
+  QueryStore &
+  UpkeepStore &
+  Atomically & { close(): void };

@@ -200,7 +200,7 @@ export type DeletionStore = {
 export type Atomically = {
   /**
    * Runs `write` in one transaction, all of whose store calls are then one commit, or none of it: also what is committed
-   * by `IngestStore.commit` in it.
+   * by `IngestStore.commit` in it. `write` lets the store's errors through: a disk that is full has ended the whole transaction.
    */
   atomically<Result>(write: () => Result): Result;
 };

@@ -22,6 +22,10 @@ const limit = fc.integer({ min: 1, max: 20 });
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("commit" as const), requests: commit, sourceId: fc.integer({ min: 1, max: 2 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("failing commit" as const), requests: commit }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("atomically" as const), requests: commit, fails: fc.constantFrom("no", "inside", "outside") }),
+  },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("claim" as const), destination, limit }) },
   {
     weight: 6,
@@ -73,6 +77,18 @@ test("counts are those of the rows, and nothing belongs to what is gone, whateve
               one.store.commit([...each.requests.map((drafts) => request(drafts, { at: now })), request([{}, { failure }], { at: now })]),
             );
             break;
+          case "atomically": {
+            const run = (): void =>
+              one.store.atomically(() => {
+                one.store.commit(each.requests.map((drafts) => request(drafts, { at: now })));
+                one.store.claim(1 as DestinationId, now, 3);
+                one.store.commit([request([{}], { at: now }), request(each.fails === "inside" ? [{ failure }] : [], { at: now })]);
+                if (each.fails === "outside") throw failure;
+              });
+            if (each.fails === "no") run();
+            else failsWith(run);
+            break;
+          }
           case "claim":
             one.store.claim(each.destination as DestinationId, now, each.limit);
             break;

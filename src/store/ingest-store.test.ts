@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DestinationId } from "../domain/ids.ts";
 import type { MessageDraft, TestStore } from "./store.fixture.ts";
-import { expectConsistent, openTestStore, request, startOfTime } from "./store.fixture.ts";
+import { expectConsistent, openTestStore, request, startOfTime, tables } from "./store.fixture.ts";
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -132,11 +132,6 @@ describe("a commit that fails in the middle", () => {
     expectConsistent(one.db);
   });
 });
-
-function tables({ db }: TestStore): Record<string, unknown[]> {
-  const names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[];
-  return Object.fromEntries(names.map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]));
-}
 
 test("requests with an unknown write key are kept, the newest thousand of them", () => {
   const { store } = openTestStore();

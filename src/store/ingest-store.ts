@@ -5,6 +5,7 @@
 
 import type { MessageRowId } from "../domain/ids.ts";
 import type { CommittedMessage, IncomingMessage, IncomingRequest, IngestStore, UnknownKey, UnknownKeyRequest } from "../engine/ports.ts";
+import type { Atomically } from "../engine/profile-ports.ts";
 import { shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { hash40 } from "./hash.ts";
@@ -23,7 +24,7 @@ const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
 const filtered = stateCode("filtered");
 
-type IngestStoreParts = IngestStore & { forgetRecent(): void };
+type IngestStoreParts = IngestStore & Atomically & { forgetRecent(): void };
 
 export function createIngestStore(db: Db, counts: Counts, postings: Postings): IngestStoreParts {
   const insertRequest = db.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -117,7 +118,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     return { id: id as MessageRowId, messageId: message.messageId, state: goes ? "queued" : stateName(state), duplicateOf };
   }
 
-  const commit = db.transaction((requests: IncomingRequest[]): CommittedMessage[][] => {
+  const insertAll = db.transaction((requests: IncomingRequest[]): CommittedMessage[][] => {
     const committed = requests.map((request) => {
       const requestId = next.request++;
       newestReceivedAt = Math.max(newestReceivedAt, request.receivedAt);
@@ -139,21 +140,51 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     return committed;
   });
 
-  return {
-    commit(requests) {
-      const before = { ...next };
-      try {
-        return commit(requests);
-      } catch (error) {
-        counts.discard();
-        postings.invalidate();
-        for (const [place, { messageId }] of requests.flatMap(({ messages }) => messages).entries()) {
-          recent.remove(hash40(messageId), before.message + place);
-        }
-        Object.assign(next, before);
-        throw error;
+  /** Commits in the transaction that `atomically` holds open; null when there is none. */
+  let inOpen: (() => void)[] | null = null;
+  const inTransaction = db.transaction(<Result>(write: () => Result): Result => write());
+
+  function commit(requests: IncomingRequest[]): CommittedMessage[][] {
+    const before = { ...next };
+    const takeBack = (): void => {
+      for (const [place, { messageId }] of requests.flatMap(({ messages }) => messages).entries()) {
+        recent.remove(hash40(messageId), before.message + place);
       }
-    },
+      Object.assign(next, before);
+    };
+    try {
+      const committed = insertAll(requests);
+      inOpen?.push(takeBack);
+      return committed;
+    } catch (error) {
+      takeBack();
+      counts.discard();
+      postings.invalidate();
+      throw error;
+    }
+  }
+
+  function atomically<Result>(write: () => Result): Result {
+    const outer = inOpen;
+    const inner: (() => void)[] = [];
+    inOpen = inner;
+    try {
+      const result = inTransaction(write) as Result;
+      outer?.push(...inner);
+      return result;
+    } catch (error) {
+      for (const takeBack of inner.toReversed()) takeBack();
+      counts.discard();
+      postings.invalidate();
+      throw error;
+    } finally {
+      inOpen = outer;
+    }
+  }
+
+  return {
+    commit,
+    atomically,
     forgetRecent() {
       postings.invalidate();
       load();

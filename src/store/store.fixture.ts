@@ -136,6 +136,12 @@ export function moveTo(deliveryId: DeliveryId, state: DeliveryState, nextAttempt
   return { deliveryId, at, state, reason: `is_${state}`, nextAttemptAt };
 }
 
+/** Every row of every table. */
+export function tables({ db }: TestStore): Record<string, unknown[]> {
+  const names = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[];
+  return Object.fromEntries(names.map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]));
+}
+
 const orphans: Record<string, string> = {
   "messages without their request": "SELECT id FROM messages WHERE request_id NOT IN (SELECT id FROM requests)",
   "requests without messages":

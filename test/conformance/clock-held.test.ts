@@ -59,6 +59,7 @@ describe("a held attempt", () => {
 
   test.for([
     ["that hangs", [{ do: "hang" }]],
+    ["that ends at that very moment", [{ do: "answer", delayMs: 5000 }]],
     ["that hangs for longer", [{ do: "hang", forMs: 8000 }]],
     ["whose answer takes 5.5 s", [{ do: "answer", delayMs: 5500 }]],
     ["whose body drips", [{ do: "drip", body: "dripping", forMs: 8000 }]],
@@ -184,9 +185,36 @@ describe("a held attempt", () => {
     const [attempt] = (await app.delivery(id)).attempts;
     expect(attempt).toMatchObject({ outcome: "timeout", simulated: true });
     expect(attempt?.durationMs).toBeGreaterThanOrEqual(5000);
-    expect(attempt?.durationMs).toBeLessThan(9000);
+    expect(attempt?.durationMs).toBeLessThan(5200);
     await until(async () => (await app.delivery(id)).state === "delivered");
   });
+
+  test.for([
+    ["are answered in time", [{ do: "answer", delayMs: 3000 }], "success", 3000],
+    ["drip in time", [{ do: "drip", body: "dripping", forMs: 3000 }], "success", 3000],
+    ["are answered too late", [{ do: "answer", delayMs: 5200 }], "timeout", 5000],
+    ["drip for too long", [{ do: "drip", body: "dripping", forMs: 5200 }], "timeout", 5000],
+  ] as const)(
+    "is like any other when it is one of 200 and the clock is 600 times as fast: they %s",
+    async ([, steps, outcome, durationMs], { start }) => {
+      const app = await start.app();
+      await app.call("clock.set", { mode: "faster", speed: 600 });
+      await app.call("retryProfiles.create", { name: "once", schedule: { kind: "list", delaysMs: [14_400_000] } });
+      const endpoint = await app.call("endpoints.create", { name: "Held", steps: [...steps] });
+      await app.destination([endpoint.url], { retryProfile: "once" });
+      await app.sendMany(200);
+      expect(await app.settle()).toMatchObject({ settled: true });
+      const { items } = await app.call("messages.list", { limit: 200 });
+      const firsts = await Promise.all(items.map(async ({ id }) => (await app.delivery(id)).attempts[0]));
+      expect(new Set(firsts.map((attempt) => `${attempt?.outcome}, simulated: ${attempt?.simulated}`))).toEqual(
+        new Set([`${outcome}, simulated: true`]),
+      );
+      // The way there and back takes its real time, and not 600 times that.
+      const durations = firsts.map((attempt) => attempt?.durationMs ?? 0);
+      expect(Math.min(...durations)).toBeGreaterThanOrEqual(durationMs);
+      expect(Math.max(...durations)).toBeLessThan(durationMs + 1900);
+    },
+  );
 
   test("goes on when a paused clock runs again", async ({ start }) => {
     const app = await start.app({ clock: "paused" });

@@ -5,10 +5,10 @@
  */
 
 export type Holdable = {
-  /** The endpoint keeps the request until a clock time. */
-  hold(): void;
-  /** The endpoint goes on with it. */
-  release(): void;
+  /** The endpoint keeps the request, since this time of the clock. */
+  hold(since: number): void;
+  /** The endpoint goes on with it, as of this time: when its wait ended, not when its timer got round to it. */
+  release(at: number): void;
 };
 
 export class Holds {

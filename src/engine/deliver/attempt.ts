@@ -1,6 +1,6 @@
 /**
- * One attempt: one request to one webhook under its deadline, and the record of it. The deadline is real time
- * until a test endpoint holds the request; from then on it is clock time, counted from the same start.
+ * One attempt: one request to one webhook under its deadline, and the record of it. The deadline is real time, except
+ * while a test endpoint holds the request: then it is clock time.
  */
 
 import type { Outcome } from "../../domain/states.ts";
@@ -9,6 +9,7 @@ import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
+import { AttemptTime } from "./attempt-time.ts";
 import type { Exchange, ExchangeResult, Sender } from "./exchange.ts";
 
 type AttemptOptions = {
@@ -45,14 +46,16 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
   const work = activity.begin();
   const startedAt = clock.now();
   const started = clock.monotonic();
-  const stamps: { phase: Phase; real: number; clock: number }[] = [];
+  const time = new AttemptTime(clock, startedAt);
+  const stamps: { phase: Phase; real: number; simulated: number }[] = [];
   let simulated = false;
+  let heldUntilAtMost = 0;
   let stopped = false;
   let ended = false;
   let unregister = (): void => undefined;
   let deadline: WallTimer | ClockTimer;
 
-  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, clock: clock.now() - startedAt });
+  const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, simulated: time.elapsed() });
   const abort = (): void => exchange.abort("deadline");
 
   const exchange: Exchange = sender.send({
@@ -63,16 +66,25 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
     onSocket(address, port) {
       unregister();
       unregister = holds.register(address, port, {
-        hold() {
+        hold(since) {
           if (ended) return;
-          if (!simulated) {
-            simulated = true;
-            deadline.cancel();
-            deadline = clock.schedule(startedAt + timeoutMs, abort);
-          }
+          simulated = true;
+          heldUntilAtMost = Math.ceil(since + timeoutMs - time.hold(since));
+          deadline.cancel();
+          deadline = clock.schedule(heldUntilAtMost, () => {
+            time.release(heldUntilAtMost);
+            abort();
+          });
           work.hold();
         },
-        release: () => work.release(),
+        release(at) {
+          if (ended) return;
+          time.release(Math.min(at, heldUntilAtMost));
+          deadline.cancel();
+          if (at < heldUntilAtMost) deadline = startTimer(timeoutMs - time.elapsed(), abort);
+          else abort();
+          work.release();
+        },
       });
     },
   });
@@ -84,11 +96,10 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
     unregister();
     work.release();
     if (stopped) return null;
-    const since = simulated ? clock.now() - startedAt : clock.monotonic() - started;
     return {
       startedAt,
-      durationMs: rounded(since),
-      phases: Object.fromEntries(stamps.map((each) => [each.phase, rounded(simulated ? each.clock : each.real)])),
+      durationMs: rounded(simulated ? time.elapsed() : clock.monotonic() - started),
+      phases: Object.fromEntries(stamps.map((each) => [each.phase, rounded(simulated ? each.simulated : each.real)])),
       simulated,
       outcome: outcomeOf(result),
       error: result.outcome === "timeout" ? timedOut(timeoutMs, result) : result.error,

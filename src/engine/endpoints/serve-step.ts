@@ -51,11 +51,10 @@ export function serveStep(options: ServeStep): Serving | null {
   const wait = createWait(options);
   exchange.response.once("close", () => wait.cancel());
   if (delayMs === 0) act(options, wait);
-  else wait.until(options.clock.now() + delayMs, () => act(options, wait));
+  else wait.forMs(delayMs, () => act(options, wait));
   return {
     abandon: () => {
-      wait.release();
-      wait.cancel();
+      wait.end();
       exchange.tcp.destroy();
     },
   };
@@ -93,25 +92,25 @@ function act(options: ServeStep, wait: Wait | null): void {
   }
 }
 
-function hang({ step, exchange, clock }: ServeStep, wait: Wait): void {
+function hang({ step, exchange }: ServeStep, wait: Wait): void {
   if (step.forMs === undefined) wait.forever();
   else if (step.forMs === 0) exchange.request.socket.destroySoon();
-  else wait.until(clock.now() + step.forMs, () => exchange.request.socket.destroySoon());
+  else wait.forMs(step.forMs, () => exchange.request.socket.destroySoon());
 }
 
 /** The last byte goes out when the time is over, the others evenly before it. */
 function drip(options: ServeStep, wait: Wait): void {
-  const { step, clock } = options;
+  const { step } = options;
   const { response } = options.exchange;
   const body = writeHead(options);
   response.flushHeaders();
-  const start = clock.now();
+  const start = wait.now();
   const forMs = step.forMs ?? defaultDripMs;
   const dueAt = (byte: number): number => start + Math.round((forMs * (byte + 1)) / body.byteLength);
   let sent = 0;
   const next = (): void => {
     const from = sent;
-    while (sent < body.byteLength && dueAt(sent) <= clock.now()) sent += 1;
+    while (sent < body.byteLength && dueAt(sent) <= wait.now()) sent += 1;
     if (sent > from) response.write(body.subarray(from, sent));
     if (sent < body.byteLength) wait.until(dueAt(sent), next);
     else response.end();
@@ -127,12 +126,17 @@ function writeHead(options: ServeStep): Buffer {
   return body;
 }
 
+/** The waits of one step, one after the other. Its time goes from due time to due time, however late a timer fires. */
 type Wait = {
+  now(): number;
   until(at: number, run: () => void): void;
+  forMs(ms: number, run: () => void): void;
   /** Until the other side goes. */
   forever(): void;
+  /** Over, in the middle of it. */
+  end(): void;
+  /** Over, and nobody is there any more. */
   cancel(): void;
-  release(): void;
 };
 
 function createWait({ exchange, clock, holds }: ServeStep): Wait {
@@ -141,40 +145,53 @@ function createWait({ exchange, clock, holds }: ServeStep): Wait {
   let timer: ClockTimer | null = null;
   let state: "free" | "waiting" | "held" | "over" = "free";
   let waits = 0;
+  let now = clock.now();
 
+  const hold = (): void => {
+    state = "held";
+    attempt?.hold(now);
+  };
   const begin = (): void => {
     state = "waiting";
     waits += 1;
     const wait = waits;
     // A turn later: what was just written is at the other side before the clock may move.
     setImmediate(() => {
-      if (state !== "waiting" || wait !== waits) return;
-      state = "held";
-      attempt?.hold();
+      if (state === "waiting" && wait === waits) hold();
     });
   };
-  const release = (): void => {
-    if (state === "held") attempt?.release();
+  const release = (at: number): void => {
+    // A fast clock can be there before that turn.
+    if (state === "waiting") hold();
+    if (state === "held") attempt?.release(at);
     if (state !== "over") state = "free";
+    now = at;
+  };
+  const until = (at: number, run: () => void): void => {
+    if (state === "over") return;
+    timer = clock.schedule(at, () => {
+      timer = null;
+      release(at);
+      run();
+    });
+    begin();
+  };
+  const cancel = (): void => {
+    timer?.cancel();
+    timer = null;
+    state = "over";
   };
   return {
-    until(at, run) {
-      if (state === "over") return;
-      timer = clock.schedule(at, () => {
-        timer = null;
-        release();
-        run();
-      });
-      begin();
-    },
+    now: () => now,
+    until,
+    forMs: (ms, run) => until(now + ms, run),
     forever() {
       if (state !== "over") begin();
     },
-    cancel() {
-      timer?.cancel();
-      timer = null;
-      state = "over";
+    end() {
+      release(clock.now());
+      cancel();
     },
-    release,
+    cancel,
   };
 }

@@ -1,33 +1,22 @@
 /**
- * Sends deliveries. Takes up those that are queued or due, a round at a time: one attempt at every eligible
- * webhook, each in its webhook's lane; puts attempts and changes of state on record in batches; asks the store for
- * the next due time and sleeps until then.
+ * Sends deliveries. Takes up those that are queued or due, as many as keep the lanes busy, and begins a round with each;
+ * has what comes of them put on record in batches; asks the store for the next due time and sleeps until then.
  *
- * A round is over when all its attempts are. The delivery becomes
- *   delivered  at the first success, while siblings run to their end
- *   waiting    when a webhook is left that may be tried again and the profile gives a time for it
- *   expired    when that time would lie beyond the window
- *   failed     when no eligible webhook is left
- *
- * A delivery is `sending` in the store from the moment it is taken up, and is in `#rounds` for as long as an
+ * A delivery is `sending` in the store from the moment it is taken up, and has a round for as long as an
  * attempt of it is under way: it is never taken up twice.
  */
 
-import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/configuration.ts";
-import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type WebhookId } from "../../domain/ids.ts";
-import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
-import type { DeliveryState } from "../../domain/states.ts";
+import type { Destination } from "../../domain/configuration.ts";
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
-import type { ClaimedDelivery, DeliveryStore } from "../ports.ts";
+import type { DeliveryStore } from "../ports.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
-import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
-import { createDeliveryHeaders } from "./delivery-headers.ts";
 import type { Trust } from "./exchange.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import { Recorder } from "./recorder.ts";
+import { Rounds, type RoundsOptions } from "./rounds.ts";
 
 /** Bodies of rounds under way that a destination may hold in memory; beyond it, it takes up no more. */
 const maxBytesUnderWay = 32 * 1024 * 1024;
@@ -44,12 +33,7 @@ const drainMs = 3000;
 
 type StationOptions = {
   store: DeliveryStore;
-  configuration: {
-    destinations(): Destination[];
-    destination(id: DestinationId): Destination | undefined;
-    retryProfile(name: string): RetryProfile | undefined;
-    settings(): Settings;
-  };
+  configuration: RoundsOptions["configuration"] & { destinations(): Destination[] };
   clock: Clock;
   activity: Activity;
   holds: Holds;
@@ -59,25 +43,11 @@ type StationOptions = {
   report: (error: unknown) => void;
 };
 
-type Round = {
-  delivery: ClaimedDelivery;
-  destination: Destination;
-  profile: RetryProfile;
-  startedAt: number;
-  /** Attempts that have not ended. */
-  open: number;
-  finished: Set<WebhookId>;
-  succeeded: boolean;
-};
-
 export class Station {
   readonly #options: StationOptions;
   readonly #recorder: Recorder;
   readonly #lanes: Lanes;
-  readonly #headersOf: ReturnType<typeof createDeliveryHeaders>;
-  readonly #rounds = new Map<DeliveryId, Round>();
-  readonly #bytesUnderWay = new Map<DestinationId, number>();
-  readonly #running = new Set<RunningAttempt>();
+  readonly #rounds: Rounds;
   #pumping: Work | null = null;
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #stopping = false;
@@ -85,17 +55,17 @@ export class Station {
 
   constructor(options: StationOptions) {
     this.#options = options;
-    const settings = (): Settings => options.configuration.settings();
-    this.#lanes = createLanes({ trust: options.trust, connections: () => settings().laneConnections, report: options.report });
-    this.#headersOf = createDeliveryHeaders({ vendor: () => settings().vendor });
+    const { configuration, store, trust, changes, onAttempts, report } = options;
+    this.#lanes = createLanes({ trust, connections: () => configuration.settings().laneConnections, report });
     this.#recorder = new Recorder({
-      store: options.store,
-      changes: options.changes,
-      attemptsUnderWay: () => this.#running.size,
+      store,
+      changes,
+      attemptsUnderWay: () => this.#rounds.attemptsUnderWay,
       onReady: () => this.kick(),
-      onRecorded: options.onAttempts,
-      report: options.report,
+      onRecorded: onAttempts,
+      report,
     });
+    this.#rounds = new Rounds({ ...options, lanes: this.#lanes, recorder: this.#recorder });
   }
 
   get attemptsMade(): number {
@@ -142,7 +112,7 @@ export class Station {
    * way beside one that succeeded.
    */
   hasWork(): boolean {
-    if (this.#rounds.size > 0) return true;
+    if (this.#rounds.underWay > 0) return true;
     const { queued, sending, waiting } = this.#options.store.countByState();
     if (sending + waiting > 0) return true;
     if (queued === 0) return false;
@@ -154,12 +124,11 @@ export class Station {
   async clear(empty: () => void): Promise<void> {
     this.#stopping = true;
     try {
-      await this.#abandon();
+      await this.#rounds.abandon();
       this.#recorder.flush();
       empty();
       this.#recorder.forget();
-      this.#rounds.clear();
-      this.#bytesUnderWay.clear();
+      this.#rounds.forget();
     } finally {
       this.#stopping = false;
       this.kick();
@@ -176,22 +145,15 @@ export class Station {
     this.#dueTimer?.timer.cancel();
     this.#retryAfterError?.cancel();
     this.#lanes.clear();
-    if (this.#running.size > 0) {
+    if (this.#rounds.attemptsUnderWay > 0) {
       const signal = new AbortController();
       const limit = startTimer(drainMs, () => signal.abort());
       await activity.whenQuiet({ includeHeld: clock.isRunning(), signal: signal.signal });
       limit.cancel();
-      await this.#abandon();
+      await this.#rounds.abandon();
     }
     this.#recorder.stop();
     this.#lanes.close();
-  }
-
-  async #abandon(): Promise<void> {
-    this.#lanes.clear();
-    const running = [...this.#running];
-    for (const attempt of running) attempt.stop();
-    await Promise.all(running.map((attempt) => attempt.done));
   }
 
   #pump(): void {
@@ -215,7 +177,7 @@ export class Station {
     const limit = this.#room(destination);
     if (limit <= 0) return;
     for (const delivery of this.#options.store.claim(destination.id, this.#options.clock.now(), limit))
-      this.#startRound(delivery, destination);
+      this.#rounds.begin(delivery, destination);
   }
 
   /** How many more deliveries keep the least busy lane of a destination busy. */
@@ -223,111 +185,10 @@ export class Station {
     // What cannot be put on record is not sent either, or it would pile up in memory.
     if (this.#recorder.isFailing) return 0;
     if (destination.webhooks.length === 0) return claimAtOnce;
-    if ((this.#bytesUnderWay.get(destination.id) ?? 0) > maxBytesUnderWay) return 0;
+    if (this.#rounds.bytesUnderWay(destination.id) > maxBytesUnderWay) return 0;
     const wanted = this.#options.configuration.settings().laneConnections * 3;
     const loads = destination.webhooks.map((webhook) => this.#lanes.load(webhook.id));
     return Math.min(claimAtOnce, wanted - Math.min(wanted, ...loads));
-  }
-
-  #startRound(delivery: ClaimedDelivery, destination: Destination): void {
-    const { configuration, clock, changes } = this.#options;
-    const finished = new Set(delivery.finished);
-    const webhooks = destination.webhooks.filter((webhook) => !finished.has(webhook.id));
-    const profile = configuration.retryProfile(destination.retryProfile) ?? configuration.retryProfile("documented");
-    if (profile === undefined) throw new Error("the documented retry profile is missing");
-    const round: Round = { delivery, destination, profile, startedAt: clock.now(), open: webhooks.length, finished, succeeded: false };
-    changes.note("deliveries", deliveryIds.format(delivery.id));
-    changes.note("messages", messageIds.format(delivery.messageRow));
-    if (webhooks.length === 0) {
-      this.#change(delivery, "failed", "no_webhook_left");
-      return;
-    }
-    this.#rounds.set(delivery.id, round);
-    this.#bytesUnderWay.set(destination.id, (this.#bytesUnderWay.get(destination.id) ?? 0) + delivery.payload.length);
-    const headers = this.#headersOf(destination, delivery.payload);
-    for (const webhook of webhooks) {
-      this.#lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]) });
-    }
-  }
-
-  async #attempt(round: Round, webhook: Webhook, headers: [string, string][]): Promise<void> {
-    const { clock, holds, activity } = this.#options;
-    const { delivery, profile } = round;
-    const windowEnd = (delivery.firstAttemptAt ?? round.startedAt) + profile.windowMs;
-    if (clock.now() > windowEnd) {
-      this.#endAttempt(round, webhook, null);
-      return;
-    }
-    const running = startAttempt({
-      sender: this.#lanes.of(webhook.id).sender,
-      clock,
-      holds,
-      activity,
-      url: webhook.url,
-      headers,
-      body: delivery.payload,
-      timeoutMs: profile.timeoutMs,
-    });
-    this.#running.add(running);
-    const result = await running.done;
-    this.#running.delete(running);
-    if (result === null) running.work.end();
-    else {
-      const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
-      const retryable = isRetryable(profile, result.outcome, status);
-      this.#recorder.attempt(
-        {
-          ...result,
-          deliveryId: delivery.id,
-          round: delivery.round,
-          webhookId: webhook.id,
-          webhookUrl: webhook.url,
-          retryable,
-          method: "POST",
-        },
-        running.work,
-      );
-      this.#endAttempt(round, webhook, { ...result, retryable });
-    }
-  }
-
-  #endAttempt(round: Round, webhook: Webhook, result: (AttemptResult & { retryable: boolean }) | null): void {
-    const { delivery } = round;
-    round.open -= 1;
-    if (result !== null && !result.retryable) round.finished.add(webhook.id);
-    if (result?.outcome === "success" && !round.succeeded) {
-      round.succeeded = true;
-      this.#change(delivery, "delivered", "succeeded");
-    }
-    if (round.open > 0) return;
-    this.#rounds.delete(delivery.id);
-    this.#bytesUnderWay.set(round.destination.id, (this.#bytesUnderWay.get(round.destination.id) ?? 0) - delivery.payload.length);
-    if (!round.succeeded) this.#conclude(round);
-    this.#recorder.soon();
-  }
-
-  /** Every attempt of the round has ended and none succeeded. */
-  #conclude({ delivery, destination, profile, startedAt, finished }: Round): void {
-    const { configuration } = this.#options;
-    const { seed, jitter } = configuration.settings();
-    const current = configuration.destination(destination.id);
-    if (current === undefined) return this.#change(delivery, "cancelled", "destination_deleted");
-    if (current.webhooks.every((webhook) => finished.has(webhook.id))) return this.#change(delivery, "failed", "not_retried");
-    const nextAttemptAt = nextRoundAt({
-      profile,
-      round: delivery.round - delivery.windowRound + 1,
-      roundStartedAt: startedAt,
-      firstAttemptAt: delivery.firstAttemptAt ?? startedAt,
-      seed,
-      sequence: delivery.id,
-      jitter,
-    });
-    if (nextAttemptAt === null) this.#change(delivery, "expired", "window_closed");
-    else this.#change(delivery, "waiting", "retry", nextAttemptAt);
-  }
-
-  #change({ id, messageRow }: ClaimedDelivery, state: DeliveryState, reason: string, nextAttemptAt: number | null = null): void {
-    this.#recorder.transition({ deliveryId: id, at: this.#options.clock.now(), state, reason, nextAttemptAt }, messageRow);
   }
 
   /** A disabled destination holds its deliveries while their windows run on. Answers when the next window ends. */

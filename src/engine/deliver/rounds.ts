@@ -1,0 +1,191 @@
+/**
+ * Rounds under way: one go at a delivery each, with one attempt at every eligible webhook, each in its webhook's lane.
+ * The station begins them with deliveries it has taken up; what comes of them goes to the recorder.
+ *
+ * A round is over when all its attempts are. The delivery becomes
+ *   delivered  at the first success, while siblings run to their end
+ *   waiting    when a webhook is left that may be tried again and the profile gives a time for it
+ *   expired    when that time would lie beyond the window
+ *   failed     when no eligible webhook is left
+ */
+
+import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/configuration.ts";
+import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type WebhookId } from "../../domain/ids.ts";
+import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
+import type { DeliveryState } from "../../domain/states.ts";
+import type { Activity } from "../clock/activity.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { Holds } from "../clock/holds.ts";
+import type { Changes } from "../pipeline.ts";
+import type { ClaimedDelivery } from "../ports.ts";
+import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
+import { createDeliveryHeaders } from "./delivery-headers.ts";
+import type { Lanes } from "./lanes.ts";
+import type { Recorder } from "./recorder.ts";
+
+export type RoundsOptions = {
+  configuration: {
+    destination(id: DestinationId): Destination | undefined;
+    retryProfile(name: string): RetryProfile | undefined;
+    settings(): Settings;
+  };
+  clock: Clock;
+  activity: Activity;
+  holds: Holds;
+  lanes: Lanes;
+  recorder: Recorder;
+  changes: Changes;
+};
+
+type Round = {
+  delivery: ClaimedDelivery;
+  destination: Destination;
+  profile: RetryProfile;
+  startedAt: number;
+  /** Attempts that have not ended. */
+  open: number;
+  finished: Set<WebhookId>;
+  succeeded: boolean;
+};
+
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #headersOf: ReturnType<typeof createDeliveryHeaders>;
+  readonly #underWay = new Map<DeliveryId, Round>();
+  readonly #bytes = new Map<DestinationId, number>();
+  readonly #attempts = new Set<RunningAttempt>();
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+    this.#headersOf = createDeliveryHeaders({ vendor: () => options.configuration.settings().vendor });
+  }
+
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  get attemptsUnderWay(): number {
+    return this.#attempts.size;
+  }
+
+  /** Bodies in memory. */
+  bytesUnderWay(destination: DestinationId): number {
+    return this.#bytes.get(destination) ?? 0;
+  }
+
+  begin(delivery: ClaimedDelivery, destination: Destination): void {
+    const { configuration, clock, changes, lanes } = this.#options;
+    const finished = new Set(delivery.finished);
+    const webhooks = destination.webhooks.filter((webhook) => !finished.has(webhook.id));
+    const profile = configuration.retryProfile(destination.retryProfile) ?? configuration.retryProfile("documented");
+    if (profile === undefined) throw new Error("the documented retry profile is missing");
+    const round: Round = { delivery, destination, profile, startedAt: clock.now(), open: webhooks.length, finished, succeeded: false };
+    changes.note("deliveries", deliveryIds.format(delivery.id));
+    changes.note("messages", messageIds.format(delivery.messageRow));
+    if (webhooks.length === 0) {
+      this.#change(delivery, "failed", "no_webhook_left");
+      return;
+    }
+    this.#underWay.set(delivery.id, round);
+    this.#bytes.set(destination.id, this.bytesUnderWay(destination.id) + delivery.payload.length);
+    const headers = this.#headersOf(destination, delivery.payload);
+    for (const webhook of webhooks) {
+      lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]) });
+    }
+  }
+
+  /** Ends the attempts under way, as if they had not been made. */
+  async abandon(): Promise<void> {
+    this.#options.lanes.clear();
+    const running = [...this.#attempts];
+    for (const attempt of running) attempt.stop();
+    await Promise.all(running.map((attempt) => attempt.done));
+  }
+
+  /** Their deliveries are gone. */
+  forget(): void {
+    this.#underWay.clear();
+    this.#bytes.clear();
+  }
+
+  async #attempt(round: Round, webhook: Webhook, headers: [string, string][]): Promise<void> {
+    const { clock, holds, activity, lanes, recorder } = this.#options;
+    const { delivery, profile } = round;
+    const windowEnd = (delivery.firstAttemptAt ?? round.startedAt) + profile.windowMs;
+    if (clock.now() > windowEnd) {
+      this.#endAttempt(round, webhook, null);
+      return;
+    }
+    const running = startAttempt({
+      sender: lanes.of(webhook.id).sender,
+      clock,
+      holds,
+      activity,
+      url: webhook.url,
+      headers,
+      body: delivery.payload,
+      timeoutMs: profile.timeoutMs,
+    });
+    this.#attempts.add(running);
+    const result = await running.done;
+    this.#attempts.delete(running);
+    if (result === null) running.work.end();
+    else {
+      const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
+      const retryable = isRetryable(profile, result.outcome, status);
+      recorder.attempt(
+        {
+          ...result,
+          deliveryId: delivery.id,
+          round: delivery.round,
+          webhookId: webhook.id,
+          webhookUrl: webhook.url,
+          retryable,
+          method: "POST",
+        },
+        running.work,
+      );
+      this.#endAttempt(round, webhook, { ...result, retryable });
+    }
+  }
+
+  #endAttempt(round: Round, webhook: Webhook, result: (AttemptResult & { retryable: boolean }) | null): void {
+    const { delivery } = round;
+    round.open -= 1;
+    if (result !== null && !result.retryable) round.finished.add(webhook.id);
+    if (result?.outcome === "success" && !round.succeeded) {
+      round.succeeded = true;
+      this.#change(delivery, "delivered", "succeeded");
+    }
+    if (round.open > 0) return;
+    this.#underWay.delete(delivery.id);
+    this.#bytes.set(round.destination.id, this.bytesUnderWay(round.destination.id) - delivery.payload.length);
+    if (!round.succeeded) this.#conclude(round);
+    this.#options.recorder.soon();
+  }
+
+  /** Every attempt of the round has ended and none succeeded. */
+  #conclude({ delivery, destination, profile, startedAt, finished }: Round): void {
+    const { configuration } = this.#options;
+    const { seed, jitter } = configuration.settings();
+    const current = configuration.destination(destination.id);
+    if (current === undefined) return this.#change(delivery, "cancelled", "destination_deleted");
+    if (current.webhooks.every((webhook) => finished.has(webhook.id))) return this.#change(delivery, "failed", "not_retried");
+    const nextAttemptAt = nextRoundAt({
+      profile,
+      round: delivery.round - delivery.windowRound + 1,
+      roundStartedAt: startedAt,
+      firstAttemptAt: delivery.firstAttemptAt ?? startedAt,
+      seed,
+      sequence: delivery.id,
+      jitter,
+    });
+    if (nextAttemptAt === null) this.#change(delivery, "expired", "window_closed");
+    else this.#change(delivery, "waiting", "retry", nextAttemptAt);
+  }
+
+  #change({ id, messageRow }: ClaimedDelivery, state: DeliveryState, reason: string, nextAttemptAt: number | null = null): void {
+    const { clock, recorder } = this.#options;
+    recorder.transition({ deliveryId: id, at: clock.now(), state, reason, nextAttemptAt }, messageRow);
+  }
+}

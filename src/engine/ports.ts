@@ -18,7 +18,7 @@ import type {
 } from "../domain/ids.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClockMode } from "./clock/clock.ts";
-import type { Atomically } from "./profile-ports.ts";
+import type { Atomically, ComputedStore, DeletionStore } from "./profile-ports.ts";
 
 // ── configuration ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -326,4 +326,6 @@ export type Store = ConfigurationStore &
   DeliveryStore &
   QueryStore &
   UpkeepStore &
+  ComputedStore &
+  DeletionStore &
   Atomically & { close(): void };

@@ -139,61 +139,79 @@ type Computed<Id> = {
   sync: Sync;
   sourceId: SourceId;
   createdAt: number;
-  /** Set while a sync is under way, so that it goes on after a crash. */
-  syncStartedAt: number | null;
+  /** Set while a sync is under way, so that it goes on after a crash: what it has sent so far. */
+  openSync: { startedAt: number; entered: number; left: number } | null;
   lastSync: { at: number; entered: number; left: number } | null;
   nextSyncAt: number | null;
 };
 export type Audience = Computed<AudienceId> & { rule: Rule | null; members: string[] | null };
 export type ComputedTrait = Computed<ComputedTraitId> & { computation: Computation };
 
-/** What receivers were told of a user by one audience or computed trait, which its source stands for. */
+/**
+ * What receivers were told of a user by one audience or computed trait, which its source stands for: `true`, or the
+ * computed value. Null: nothing, or that it is over; such a row is kept only for its `recheckAt`.
+ */
 export type ToldValue = { sourceId: SourceId; userId: string; value: Json; since: number; recheckAt: number | null };
 
 export type ComputedStore = {
   audiences(): Audience[];
   insertAudience(audience: Omit<Audience, "id">): Audience;
+  /** All but its members. */
   updateAudience(audience: Audience): void;
+  setMembers(id: AudienceId, members: string[] | null): void;
   deleteAudience(id: AudienceId): void;
   computedTraits(): ComputedTrait[];
   insertComputedTrait(trait: Omit<ComputedTrait, "id">): ComputedTrait;
   updateComputedTrait(trait: ComputedTrait): void;
   deleteComputedTrait(id: ComputedTraitId): void;
+  /** The id of this installation's space, which is made once. */
+  space(make: () => string): string;
 
   told(source: SourceId, userId: string): ToldValue | null;
   toldOf(userId: string): ToldValue[];
   putTold(value: ToldValue): void;
   removeTold(source: SourceId, userId: string): void;
   removeToldOf(userId: string): void;
-  removeAllTold(source: SourceId): void;
-  /** How many users were told `true` (an audience) or any value but null (a computed trait). */
+  /** Up to `limit` of them; answers how many. */
+  removeAllTold(source: SourceId, limit: number): number;
+  /** How many users were told a value but null. */
   countTold(source: SourceId): number;
-  /** Told users, by userId, after `after`: for those that no profile stands behind any more, and for fixed lists. */
+  /** Sources that values are kept for, also those that are gone. */
+  toldSources(): SourceId[];
+  /** By userId, after `after`. */
   toldAfter(source: SourceId, after: string, limit: number): ToldValue[];
+  /** Of the next told users by userId: where they end, and those that are no profile's `userId` any more. `upTo` null ends it. */
+  strandedAfter(source: SourceId, after: string, limit: number): { upTo: string | null; stranded: ToldValue[] };
   /** The earliest time at which a value may change by time alone, and those that may by `now`. */
-  nextRecheckAt(sources: readonly SourceId[]): number | null;
-  dueForRecheck(sources: readonly SourceId[], now: number, limit: number): ToldValue[];
+  nextRecheckAt(source: SourceId): number | null;
+  dueForRecheck(source: SourceId, now: number, limit: number): ToldValue[];
 };
 
 // ── deletion ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type DeletedUser = { userId: string; known: boolean; detail: string; sourceIds: SourceId[]; messageIds: MessageRowId[] };
-export type Deletion = { id: DeletionId; suppress: boolean; requestedAt: number; users: DeletedUser[] };
+/** A user that is still to be deleted has no outcome. */
+export type RequestedUser = { userId: string; deleted: Omit<DeletedUser, "userId"> | null };
+export type Deletion = { id: DeletionId; suppress: boolean; requestedAt: number; users: RequestedUser[] };
 export type Suppression = { userId: string; since: number; deletionId: DeletionId | null };
 
 export type DeletionStore = {
-  insertDeletion(deletion: Omit<Deletion, "id">): Deletion;
+  insertDeletion(deletion: { suppress: boolean; requestedAt: number; userIds: readonly string[] }): DeletionId;
   deletion(id: DeletionId): Deletion | null;
   deletions(limit: number, before: DeletionId | null): Page<Deletion, DeletionId>;
   deleteDeletion(id: DeletionId): boolean;
-  /** The states of its messages, for those that are still kept. */
-  statesOfMessages(ids: readonly MessageRowId[]): MessageState[];
-  /** Which deletions a message belongs to: for the feed of changes. */
-  deletionsOf(messages: readonly MessageRowId[]): DeletionId[];
+  /** Those that a crash interrupted. */
+  unfinishedDeletions(): DeletionId[];
+  /** Users that are still to be deleted, by their place in the request. */
+  usersToDelete(id: DeletionId, limit: number): { place: number; userId: string }[];
+  putDeleted(id: DeletionId, place: number, user: DeletedUser): void;
+  /** The first state that any of its delete messages is in, of those that are gone too; null without any. */
+  stateOfMessages(id: DeletionId): MessageState | null;
+  deleteMessages(): { messageId: MessageRowId; deletionId: DeletionId }[];
+
   suppressedUsers(): string[];
   suppress(userId: string, since: number, deletionId: DeletionId | null): void;
   lift(userId: string): boolean;
-  isSuppressed(userId: string): boolean;
   suppressions(search: string, limit: number, after: string | null): Page<Suppression, string>;
 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
+import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
 import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
@@ -35,6 +35,29 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.stats();
   store.removeOld({ maxMessages: 0, olderThanWall: 0 }, 10);
 
+  const source = 1 as SourceId;
+  store.toldOf("ada");
+  store.told(source, "ada");
+  store.putTold({ sourceId: source, userId: "ada", value: true, since: startOfTime, recheckAt: startOfTime });
+  store.countTold(source);
+  store.toldAfter(source, "", 1);
+  store.strandedAfter(source, "", 1);
+  store.nextRecheckAt(source);
+  store.dueForRecheck(source, startOfTime, 1);
+  store.removeTold(source, "ada");
+  store.removeToldOf("ada");
+  store.removeAllTold(source, 1);
+  const deletion = store.insertDeletion({ suppress: true, requestedAt: startOfTime, userIds: ["ada"] });
+  store.unfinishedDeletions();
+  store.usersToDelete(deletion, 1);
+  store.putDeleted(deletion, 0, { userId: "ada", known: true, detail: "", sourceIds: [source], messageIds: [1 as MessageRowId] });
+  store.stateOfMessages(deletion);
+  store.deletions(1, null);
+  store.deleteDeletion(deletion);
+  store.suppress("ada", startOfTime, null);
+  store.suppressions("a", 1, null);
+  store.lift("ada");
+
   const explained = [...asked].map((sql) => {
     const rows = prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "1")}`).all() as { detail: string }[];
     return { sql: sql.replaceAll(/\s+/g, " "), plan: rows.map(({ detail }) => detail).join("; ") };
@@ -43,8 +66,15 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   return explained;
 }
 
-/** The tables that grow with the messages, under the names that queries give them. */
-const growing = /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d)\b/;
+/** The tables that grow with the messages and the users, under the names that queries give them. */
+const growing =
+  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions)\b/;
+
+/** Read whole at a start, to be kept in memory. */
+const readAtStart = [
+  "SELECT user_id FROM suppressions",
+  "SELECT message_id AS messageId, deletion_id AS deletionId FROM deletion_messages",
+];
 
 const mayBeSorted = [
   // A thousand at most, and counts, which have a row for each kind.
@@ -58,7 +88,7 @@ const mayBeSorted = [
 
 test("no question walks through a table that grows, and none but the few named sorts what it found", async () => {
   const all = await plans();
-  expect(all.filter(({ plan }) => growing.test(plan))).toEqual([]);
+  expect(all.filter(({ sql, plan }) => growing.test(plan) && !readAtStart.includes(sql))).toEqual([]);
   expect(all.filter(({ sql, plan }) => plan.includes("TEMP B-TREE") && !mayBeSorted.some((known) => known.test(sql)))).toEqual([]);
 });
 
@@ -85,6 +115,14 @@ test.each<[string, RegExp, string]>([
   ["the attempts of a delivery", /SELECT \* FROM attempts/, "attempts_by_delivery (delivery_id=?)"],
   ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
   ["a block of postings", /SELECT block FROM postings WHERE block < \?/, "INTEGER PRIMARY KEY (rowid<?)"],
+  ["what a user's receivers were told", /FROM computed_values WHERE user_id = \?/, "computed_values_by_user (user_id=?)"],
+  ["the next recheck", /SELECT recheck_at FROM computed_values/, "computed_values_to_recheck (source_id=? AND recheck_at>?)"],
+  ["users to recheck", /recheck_at <= \? ORDER BY/, "computed_values_to_recheck (source_id=? AND recheck_at<?)"],
+  ["told users in order", /FROM computed_values WHERE source_id = \? AND user_id > \?/, "PRIMARY KEY (source_id=? AND user_id>?)"],
+  ["whether a user has a profile", /SELECT 1 FROM profiles/, "profiles_by_user (user_id=?)"],
+  ["the state of a deletion", /min\(coalesce/, "deletion_messages_by_deletion (deletion_id=?)"],
+  ["users still to be deleted", /body IS NULL ORDER BY place/, "deletion_users_left (deletion_id=?)"],
+  ["a page of suppressions", /SELECT \* FROM suppressions/, "PRIMARY KEY (user_id>? AND user_id<?)"],
   ["what a crash interrupted", /WHERE c\.state = 0/, "deliveries_by_state (destination_id=? AND state=?)"],
 ])("%s: by its index", async (_what, question, index) => {
   const found = (await plans()).filter(({ sql }) => question.test(sql));

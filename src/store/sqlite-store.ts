@@ -1,8 +1,10 @@
 /** The store on SQLite: one database, one writer, this process. `app.ts` opens it; the engine knows it by the roles of `ports.ts`. */
 
 import type { Store } from "../engine/ports.ts";
+import { createComputedStore } from "./computed-store.ts";
 import { createConfigurationStore } from "./configuration-store.ts";
 import { Counts } from "./counts.ts";
+import { createDeletionStore } from "./deletion-store.ts";
 import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
@@ -35,6 +37,8 @@ export function createStore({ db, close }: OpenedDatabase): Store {
     ...createDeliveryStore(db, counts),
     ...createMessageQueries(db, postings),
     ...createDeliveryQueries(db),
+    ...createComputedStore(db),
+    ...createDeletionStore(db),
     ...createUpkeepStore({ db, counts, postings, forgetRecent }),
     close,
   };

@@ -2,12 +2,14 @@
 
 import { isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/ports.ts";
-import { deliveryStateAt } from "./codes.ts";
+import { deliveryStateAt, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
 
 type Old = { id: number; request_id: number; source_id: number; type: number; state: number };
+
+const deleteType = typeCode("delete");
 
 /** How many messages that have to stay are passed over at once: some ten milliseconds' work. */
 const maxPassedOver = 5000;
@@ -24,8 +26,14 @@ const recordTables = [
   "attempts",
   "transitions",
   "unknown_key_requests",
+  "computed_values",
+  "computed_counts",
+  "deletions",
+  "deletion_users",
+  "deletion_messages",
+  "suppressions",
 ];
-const configurationTables = ["sources", "webhooks", "destinations", "endpoints", "retry_profiles"];
+const configurationTables = ["sources", "webhooks", "destinations", "endpoints", "retry_profiles", "audiences", "computed_traits"];
 
 type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
 
@@ -44,6 +52,8 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   const removeDecisions = db.prepare("DELETE FROM decisions WHERE message_id = ?");
   const removePayloads = db.prepare("DELETE FROM payloads WHERE message_id = ?");
   const removeMessage = db.prepare("DELETE FROM messages WHERE id = ?");
+  /** A deletion request keeps the state of a delete message that goes. */
+  const keepState = db.prepare("UPDATE deletion_messages SET state = ? WHERE message_id = ?");
   const removeEmptyRequest = db.prepare(
     `DELETE FROM requests WHERE id = ? AND NOT EXISTS
        (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
@@ -92,6 +102,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
     removeDecisions.run(id);
     removePayloads.run(id);
     removeMessage.run(id);
+    if (type === deleteType) keepState.run(state, id);
     counts.message(source_id, type, state, -1);
     return true;
   }

@@ -7,8 +7,11 @@
  *   known one, null while it is anonymous.
  * - An event's id is the row of its message. What retention removes is gone here as well.
  * - Values, traits and properties are JSON texts.
- * - `computed_values` says what receivers were told last about a user: `true` and `false` for audiences, else the
- *   value. It goes by user and not by profile, because that is who receivers know.
+ * - `computed_values` says what receivers were told last about a user: `true` for an audience, else the value. It goes
+ *   by user and not by profile, because that is who receivers know. A row with `null` says nothing but when to look at
+ *   a user again. `computed_counts` counts the other rows of each source; triggers keep it.
+ * - A deletion request's user without `body` is still to be deleted. `state` is that of a delete message which
+ *   retention has removed.
  */
 export const profiles = `
 CREATE TABLE profiles (
@@ -78,13 +81,12 @@ CREATE INDEX profile_history_by_profile ON profile_history(profile_id);
 
 CREATE TABLE audiences (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  key TEXT NOT NULL,
   source_id INTEGER NOT NULL,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  members TEXT
 );
 CREATE TABLE computed_traits (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  key TEXT NOT NULL,
   source_id INTEGER NOT NULL,
   body TEXT NOT NULL
 );
@@ -97,19 +99,38 @@ CREATE TABLE computed_values (
   PRIMARY KEY (source_id, user_id)
 ) WITHOUT ROWID;
 CREATE INDEX computed_values_by_user ON computed_values(user_id);
-CREATE INDEX computed_values_to_recheck ON computed_values(recheck_at) WHERE recheck_at IS NOT NULL;
+CREATE INDEX computed_values_to_recheck ON computed_values(source_id, recheck_at) WHERE recheck_at IS NOT NULL;
+
+CREATE TABLE computed_counts (source_id INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+CREATE TRIGGER computed_value_told AFTER INSERT ON computed_values BEGIN
+  INSERT INTO computed_counts VALUES (NEW.source_id, NEW.value <> 'null') ON CONFLICT DO UPDATE SET n = n + excluded.n;
+END;
+CREATE TRIGGER computed_value_changed AFTER UPDATE OF value ON computed_values BEGIN
+  UPDATE computed_counts SET n = n + (NEW.value <> 'null') - (OLD.value <> 'null') WHERE source_id = NEW.source_id;
+END;
+CREATE TRIGGER computed_value_removed AFTER DELETE ON computed_values BEGIN
+  UPDATE computed_counts SET n = n - (OLD.value <> 'null') WHERE source_id = OLD.source_id;
+END;
 
 CREATE TABLE deletions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   requested_at INTEGER NOT NULL,
-  body TEXT NOT NULL
+  suppress INTEGER NOT NULL
 );
-CREATE TABLE deletion_messages (
+CREATE TABLE deletion_users (
   deletion_id INTEGER NOT NULL,
+  place INTEGER NOT NULL,
   user_id TEXT NOT NULL,
-  message_id INTEGER NOT NULL,
-  PRIMARY KEY (deletion_id, message_id)
+  body TEXT,
+  PRIMARY KEY (deletion_id, place)
 ) WITHOUT ROWID;
+CREATE INDEX deletion_users_left ON deletion_users(deletion_id) WHERE body IS NULL;
+CREATE TABLE deletion_messages (
+  message_id INTEGER PRIMARY KEY,
+  deletion_id INTEGER NOT NULL,
+  state INTEGER
+);
+CREATE INDEX deletion_messages_by_deletion ON deletion_messages(deletion_id);
 CREATE TABLE suppressions (
   user_id TEXT PRIMARY KEY,
   since INTEGER NOT NULL,

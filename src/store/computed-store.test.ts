@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import type { SourceId } from "../domain/ids.ts";
+import type { Json } from "../domain/json.ts";
+import type { Audience, ComputedTrait, ToldValue } from "../engine/profile-ports.ts";
+import { openTestStore, startOfTime } from "./store.fixture.ts";
+import type { TestStore } from "./store.fixture.ts";
+
+const source = 7 as SourceId;
+const other = 8 as SourceId;
+
+const unsaved = {
+  name: "Big spenders",
+  key: "big_spenders",
+  sync: "each-event",
+  sourceId: source,
+  createdAt: startOfTime,
+  openSync: { startedAt: startOfTime, entered: 2, left: 1 },
+  lastSync: { at: startOfTime, entered: 3, left: 0 },
+  nextSyncAt: null,
+} as const;
+
+const audience: Omit<Audience, "id"> = { ...unsaved, rule: { trait: "plan", op: "is", value: "pro" }, members: null };
+const trait: Omit<ComputedTrait, "id"> = { ...unsaved, computation: { aggregate: "count", event: "Bought" } };
+
+function tell({ store }: TestStore, userId: string, value: Json, more: Partial<ToldValue> = {}): void {
+  store.putTold({ sourceId: source, userId, value, since: startOfTime, recheckAt: null, ...more });
+}
+
+test("audiences and computed traits are there again after a restart, as they were changed last", () => {
+  const one = openTestStore();
+  const ruled = one.store.insertAudience(audience);
+  const listed = one.store.insertAudience({ ...audience, rule: null, members: ["ada", "bob"] });
+  const counted = one.store.insertComputedTrait(trait);
+  expect(one.restarted().store.audiences()).toEqual([ruled, listed]);
+  expect(one.restarted().store.computedTraits()).toEqual([counted]);
+
+  one.store.updateAudience({ ...listed, name: "Chosen", openSync: null, members: ["nobody"] });
+  one.store.updateComputedTrait({ ...counted, sync: { everyMs: 60_000 }, nextSyncAt: 5 });
+  expect(one.store.audiences()[1]).toEqual({ ...listed, name: "Chosen", openSync: null });
+  expect(one.store.computedTraits()).toEqual([{ ...counted, sync: { everyMs: 60_000 }, nextSyncAt: 5 }]);
+  one.store.setMembers(listed.id, ["eve"]);
+  expect(one.store.audiences()[1]?.members).toEqual(["eve"]);
+
+  one.store.deleteAudience(listed.id);
+  one.store.deleteComputedTrait(counted.id);
+  expect(one.store.audiences()).toEqual([ruled]);
+  expect(one.store.computedTraits()).toEqual([]);
+  expect(one.store.insertAudience(audience).id).toBeGreaterThan(listed.id);
+});
+
+test("the space's id is made once", () => {
+  const one = openTestStore();
+  expect(one.store.space(() => "spa_1")).toBe("spa_1");
+  expect(one.restarted().store.space(() => "spa_2")).toBe("spa_1");
+});
+
+describe("what receivers were told", () => {
+  test("is one value for each source and user, the last one", () => {
+    const one = openTestStore();
+    tell(one, "ada", true);
+    tell(one, "ada", 12.5, { sourceId: other });
+    tell(one, "ada", ["a", { b: null }], { sourceId: other, since: startOfTime + 1, recheckAt: 9 });
+    expect(one.store.told(source, "ada")).toMatchObject({ value: true });
+    expect(one.store.told(other, "ada")).toEqual({
+      sourceId: other,
+      userId: "ada",
+      value: ["a", { b: null }],
+      since: startOfTime + 1,
+      recheckAt: 9,
+    });
+    expect(one.store.told(source, "bob")).toBeNull();
+    expect(one.store.toldOf("ada")).toHaveLength(2);
+    one.store.removeTold(source, "ada");
+    expect(one.store.toldOf("ada").map(({ sourceId }) => sourceId)).toEqual([other]);
+    one.store.removeToldOf("ada");
+    expect(one.store.toldOf("ada")).toEqual([]);
+  });
+
+  test("is counted without null, through every way in which it changes", () => {
+    const one = openTestStore();
+    const count = (): number => one.store.countTold(source);
+    expect(count()).toBe(0);
+    tell(one, "ada", true);
+    tell(one, "bob", null, { recheckAt: 5 });
+    tell(one, "eve", false);
+    expect(count()).toBe(2);
+    tell(one, "ada", true, { recheckAt: 6 });
+    expect(count()).toBe(2);
+    tell(one, "ada", null);
+    tell(one, "bob", true);
+    expect(count()).toBe(2);
+    one.store.removeTold(source, "ada");
+    one.store.removeToldOf("bob");
+    expect(count()).toBe(1);
+    tell(one, "bob", true, { sourceId: other });
+    expect([count(), one.store.countTold(other)]).toEqual([1, 1]);
+    expect(() =>
+      one.store.atomically(() => {
+        tell(one, "zoe", true);
+        throw new Error("taken back");
+      }),
+    ).toThrow("taken back");
+    expect(count()).toBe(1);
+  });
+
+  test("is removed in slices, and the last of them forgets the source", () => {
+    const one = openTestStore();
+    for (let n = 0; n < 25; n += 1) tell(one, `u-${n}`, true);
+    tell(one, "u-1", true, { sourceId: other });
+    expect(one.store.toldSources()).toEqual([source, other]);
+    expect([1, 2, 3].map(() => one.store.removeAllTold(source, 10))).toEqual([10, 10, 5]);
+    expect(one.store.toldSources()).toEqual([other]);
+    expect(one.store.toldOf("u-1")).toHaveLength(1);
+  });
+
+  test("is read by user, and by the time at which it may change", () => {
+    const one = openTestStore();
+    for (const [userId, recheckAt] of [
+      ["c", 30],
+      ["a", 10],
+      ["b", null],
+      ["d", 20],
+    ] as const)
+      tell(one, userId, true, { recheckAt });
+    tell(one, "a", true, { sourceId: other, recheckAt: 1 });
+    expect(one.store.toldAfter(source, "a", 2).map(({ userId }) => userId)).toEqual(["b", "c"]);
+    expect(one.store.nextRecheckAt(source)).toBe(10);
+    expect(one.store.dueForRecheck(source, 25, 10).map(({ userId }) => userId)).toEqual(["a", "d"]);
+    expect(one.store.dueForRecheck(source, 25, 1).map(({ userId }) => userId)).toEqual(["a"]);
+    expect(one.store.nextRecheckAt(9 as SourceId)).toBeNull();
+  });
+
+  test("shows who is no profile's user any more, a slice at a time", () => {
+    const one = openTestStore();
+    for (const userId of ["a", "b", "c", "d", "e"]) tell(one, userId, true);
+    for (const userId of ["a", "d"])
+      one.db.prepare("INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, 0, 0)").run(userId);
+    const found: string[] = [];
+    for (let upTo: string | null = ""; upTo !== null;) {
+      const slice: ReturnType<typeof one.store.strandedAfter> = one.store.strandedAfter(source, upTo, 2);
+      found.push(...slice.stranded.map(({ userId }) => userId));
+      upTo = slice.upTo;
+    }
+    expect(found).toEqual(["b", "c", "e"]);
+  });
+});
+
+test("a reset of the messages forgets what was told, one of everything the audiences too", () => {
+  const one = openTestStore();
+  one.store.insertAudience(audience);
+  one.store.insertComputedTrait(trait);
+  tell(one, "ada", true);
+  one.store.clearMessages();
+  expect([one.store.countTold(source), one.store.toldOf("ada"), one.store.audiences().length]).toEqual([0, [], 1]);
+  one.store.clearEverything();
+  expect([...one.store.audiences(), ...one.store.computedTraits()]).toEqual([]);
+});

@@ -1,11 +1,8 @@
 /** The language of audiences' rules and of computed traits. */
 
 import { z } from "zod";
+import { checkRule, maxConditions, maxRuleDepth } from "../domain/check-rule.ts";
 import { aggregates, operators, type Rule } from "../domain/rules.ts";
-
-/** Deep enough for any rule a person can read, shallow enough for SQLite's expressions. */
-export const maxRuleDepth = 8;
-const maxConditions = 50;
 
 const operand = z.union([z.string().max(1000), z.number(), z.boolean()]);
 const op = z
@@ -41,22 +38,27 @@ const eventCondition = z
   })
   .meta({ id: "EventCondition" });
 
-/** Told apart by the member they have, so that an error speaks of the condition that was meant. */
-export const rule: z.ZodType<Rule> = z
+const part: z.ZodType<Rule> = z
   .lazy(() =>
     z.union([
       traitCondition,
       eventCondition,
-      z.strictObject({ all: z.array(rule).min(1).max(maxConditions).describe("All of these hold.") }),
-      z.strictObject({ any: z.array(rule).min(1).max(maxConditions).describe("At least one of these holds.") }),
-      z.strictObject({ not: rule }),
+      z.strictObject({ all: z.array(part).min(1).describe("All of these hold.") }),
+      z.strictObject({ any: z.array(part).min(1).describe("At least one of these holds.") }),
+      z.strictObject({ not: part }),
     ]),
   )
   .meta({
     id: "Rule",
-    description:
-      'A condition on a trait, a condition on an event, or several joined by `all`, `any` and `not`. Example: {"all":[{"trait":"plan","op":"is","value":"pro"},{"event":"Order Completed","atLeast":2,"withinDays":7,"where":[{"property":"total","op":"greater","value":50}]}]}',
+    description: `A condition on a trait, a condition on an event, or several joined, nested at most ${maxRuleDepth} deep, with at most ${maxConditions} conditions. Example: {"all":[{"trait":"plan","op":"is","value":"pro"},{"event":"Order Completed","atLeast":2,"withinDays":7,"where":[{"property":"total","op":"greater","value":50}]}]}`,
   });
+
+/** Looked at for its size first: what is nested without end would otherwise be followed to its end. */
+export const rule: z.ZodType<Rule, Rule> = z.preprocess((value, context) => {
+  const message = checkRule(value);
+  if (message !== null) context.addIssue({ code: "custom", message });
+  return value;
+}, part);
 
 export const computation = z
   .strictObject({

@@ -1,6 +1,7 @@
 /** Profiles, audiences, computed traits and deletions as the control API sees them: a part of `pipeline.ts`. */
 
 import type { DeletionState } from "../domain/deletion.ts";
+import type { Explanation } from "../domain/explain.ts";
 import type { AudienceId, ComputedTraitId, DeletionId, DestinationId, ProfileId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Problem } from "../domain/problem.ts";
@@ -54,8 +55,6 @@ export type Audiences = {
   ): Promise<{ count: number; profiles: number; sample: SampledUser[] } | Problem>;
   explain(rule: Rule, userId: string): Promise<{ matches: boolean; until: number | null; explained: Explanation } | Problem>;
 };
-
-export type Explanation = { sentence: string; holds: boolean; fact: string; parts: Explanation[] };
 
 export type ComputedTraitView = ComputedTrait & { destinationIds: DestinationId[]; users: number; syncing: SyncProgress | null };
 export type ComputedTraitDraft = { name: string; computation: Computation; destinationIds?: DestinationId[]; sync?: Sync };

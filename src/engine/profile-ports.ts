@@ -3,6 +3,7 @@
  * synchronous, and each call that writes is a transaction, or part of the one that `atomically` holds open.
  */
 
+import type { Needs, ProfileFacts } from "../domain/facts.ts";
 import type { DeletionId, AudienceId, ComputedTraitId, MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, Rule, Sync } from "../domain/rules.ts";
@@ -31,7 +32,7 @@ export type FollowedMessage = {
 export type ProfileChange = {
   profileId: ProfileId;
   userId: string | null;
-  /** Names of traits that have another value now, and of events that were done. */
+  /** Names of traits that have another value now, and of events that were done, as `nameOf` spells them. */
   traits: ReadonlySet<string>;
   events: ReadonlySet<string>;
   /** Two profiles became one, or the profile got its first or another userId: every rule may have another answer. */
@@ -39,18 +40,6 @@ export type ProfileChange = {
   /** UserIds that lead to no profile of their own any more, since they were joined to this one. */
   formerUserIds: readonly string[];
 };
-
-/** Times and properties of events, oldest first. */
-export type EventFact = { at: number; properties: JsonObject; messageId: MessageRowId };
-
-/** What a rule has to know of one profile. Traits hold JSON values; a trait that is not there is left out. */
-export type ProfileFacts = {
-  traits: ReadonlyMap<string, Json>;
-  events: ReadonlyMap<string, readonly EventFact[]>;
-};
-
-/** Which facts a rule or a computation asks for. */
-export type Needs = { traits: ReadonlySet<string>; events: ReadonlySet<string> };
 
 export type ProfileSummary = {
   id: ProfileId;
@@ -101,7 +90,8 @@ export type ProfileStore = {
   removeProfile(profile: ProfileId): void;
   user(profile: ProfileId): string | null;
 
-  facts(profile: ProfileId, needs: Needs): ProfileFacts;
+  /** What is asked for, or more. */
+  facts(profile: ProfileId, needs: Needs, now: number): ProfileFacts;
   profileDetails(id: ProfileId): ProfileDetails | null;
   profiles(filter: ProfileFilter, limit: number, before: ProfileCursor | null): Page<ProfileSummary, ProfileCursor>;
   sourcesThatKnow(profile: ProfileId): SourceId[];
@@ -110,23 +100,33 @@ export type ProfileStore = {
 
 // ── rules for all profiles, in SQL ───────────────────────────────────────────────────────────────────────────
 
-/** One user of a slice: what the rule says of the user now, and what receivers were told last (null: nothing). */
+/**
+ * One user of a slice: what the rule says of the user now, until when that stays, and what receivers were told last
+ * (null: nothing). A value is `true` or `false` for a rule, else the computed value, null when there is none.
+ */
 export type Evaluated = { profileId: ProfileId; userId: string; value: Json; until: number | null; told: Json };
 
-/**
- * A walk over all known users (profiles with a userId) in the order of their profiles' ids, in slices, so that the event
- * loop stays free. A value is `true` or `false` for a rule, else the computed value, null when there is none.
- * `until` is when time alone may change it, null for never.
- */
+/** A walk over all known users (profiles with a userId) in the order of their profiles' ids, in slices, so that the event loop stays free. */
 export type Walk = {
-  /** The next users, at most `limit` profiles looked at; an empty `seen` of 0 ends it. */
+  /** The next users, at most `limit` of them, fewer when each is asked much; a `seen` of 0 ends it. */
   next(limit: number): { seen: number; evaluated: Evaluated[] };
 };
 
+export type WalkOptions = {
+  /** Whose told values are looked up; null when nobody was told anything. */
+  source: SourceId | null;
+  /**
+   * Which users are answered:
+   * `present`     those with a value, which is neither false nor null
+   * `differing`   those with another value than they were told; who was told nothing does not differ by false
+   * `unsettled`   those that differ, and those whose `until` is not when they are to be looked at again
+   */
+  which: "present" | "differing" | "unsettled";
+};
+
 export type RuleStore = {
-  /** Only users whose value is another than what was told to the receivers of `source` are answered, if `differing`; else all with a value but false and null. */
-  walkRule(rule: Rule, now: number, options: { source: SourceId | null; differing: boolean }): Walk;
-  walkComputation(computation: Computation, now: number, options: { source: SourceId | null; differing: boolean }): Walk;
+  walkRule(rule: Rule, now: number, options: WalkOptions): Walk;
+  walkComputation(computation: Computation, now: number, options: WalkOptions): Walk;
   countKnownUsers(): number;
 };
 

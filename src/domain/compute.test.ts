@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compute } from "./compute.ts";
+import { needsOf, type ProfileFacts } from "./facts.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { computations, drafts, factsOf, now } from "./rules.fixture.ts";
+import { aggregates, dayMs, type Aggregate } from "./rules.ts";
+
+const day = (days: number): number => now - days * dayMs;
+
+/** A user who bought for these totals, one day after the other, the last one today. */
+function buyer(...totals: (Json | undefined)[]): ProfileFacts {
+  const events = totals.map((total, index) => ({
+    event: "Bought",
+    at: day(totals.length - 1 - index),
+    properties: (total === undefined ? {} : { total }) as JsonObject,
+  }));
+  return factsOf({ traits: new Map(), events });
+}
+
+const of = (aggregate: Aggregate, facts: ProfileFacts, more: object = {}): Json =>
+  compute({ aggregate, event: "Bought", ...(aggregate === "count" ? {} : { property: "total" }), ...more }, facts, now).value;
+
+describe("an aggregate", () => {
+  test.each<[Aggregate, (Json | undefined)[], Json]>([
+    ["count", [1, undefined, null], 3],
+    ["unique", [1, 1, "1", null, undefined], 2],
+    ["unique", [{ a: 1, b: 2 }, { b: 2, a: 1 }, [1], [1]], 2],
+    ["first", [null, "a", "b"], "a"],
+    ["first", [[1], 2], [1]],
+    ["last", ["a", "b", undefined, null], "b"],
+    ["last", [1, false], false],
+    ["mostFrequent", ["a", "b", "b", "a", "c"], "a"],
+    ["mostFrequent", ["a", "b", "a", "b"], "b"],
+    ["mostFrequent", ["b", "a", "a", "b"], "b"],
+    ["mostFrequent", [1, "1", "1"], "1"],
+    ["sum", [19.99, 19.99, 19.99, "20", null, true], 59.97],
+    ["average", [1, 2, "3"], 1.5],
+    ["min", [3, -1, "-5"], -1],
+    ["max", [3, -1, "5"], 3],
+    ["max", [-0, -0], 0],
+    ["sum", [1.7e308, 1.7e308], null],
+    ["average", [1.7e308, 1.7e308], 1.7e308],
+  ])("%s of %j is %j", (aggregate, totals, value) => {
+    expect(of(aggregate, buyer(...totals))).toEqual(value);
+  });
+
+  test.each(aggregates)("%s of a user who never did it is no value", (aggregate) => {
+    expect(compute({ aggregate, event: "Bought", property: "total" }, buyer(), now)).toEqual({ value: null, until: null });
+  });
+
+  test.each(["sum", "average", "min", "max"] as const)("%s of no numbers is no value", (aggregate) => {
+    expect(of(aggregate, buyer("1", null, undefined, [1]))).toBeNull();
+  });
+
+  test.each(["unique", "first", "last", "mostFrequent"] as const)("%s of no values is no value", (aggregate) => {
+    expect(of(aggregate, buyer(null, undefined))).toBeNull();
+  });
+});
+
+test("only events in the window and with the properties count", () => {
+  const facts = buyer(10, 200, 30, 400);
+  expect(of("sum", facts, { withinDays: 2 })).toBe(430);
+  expect(of("sum", facts, { where: [{ property: "total", op: "greater", value: 100 }] })).toBe(600);
+  expect(of("count", facts, { withinDays: 3, where: [{ property: "total", op: "less", value: 100 }] })).toBe(1);
+});
+
+describe("until", () => {
+  const until = (aggregate: Aggregate, facts: ProfileFacts): number | null =>
+    compute({ aggregate, event: "Bought", property: "total", withinDays: 7 }, facts, now).until;
+
+  test("is when the oldest that counts leaves the window", () => {
+    expect(until("sum", buyer(1, 2, 3))).toBe(day(2 - 7));
+    expect(until("sum", buyer("not a number", 2, 3))).toBe(day(1 - 7));
+  });
+
+  test("is for the last value when that leaves", () => {
+    expect(until("last", buyer(1, 2, null))).toBe(day(1 - 7));
+  });
+
+  test("is never without a window, and where there is no value", () => {
+    expect(compute({ aggregate: "count", event: "Bought" }, buyer(1), now).until).toBeNull();
+    expect(until("sum", buyer("a"))).toBeNull();
+  });
+});
+
+test("for any computation and any user, the value stays until then, and no other facts are needed", () => {
+  fc.assert(
+    fc.property(computations, drafts, fc.nat(), (computation, draft, later) => {
+      const facts = factsOf(draft);
+      const { value, until } = compute(computation, facts, now);
+      expect(until ?? Infinity).toBeGreaterThan(now);
+      const end = until ?? now + 100 * dayMs;
+      for (const time of [end - 1, now + (later % (end - now))]) expect(compute(computation, facts, time)).toEqual({ value, until });
+      const need = needsOf(computation).events.get(computation.event);
+      const events = (facts.events.get(computation.event) ?? []).filter(({ at }) => at > now - (need?.withinMs ?? Infinity));
+      const given = need?.properties === true ? events : events.map((event) => ({ ...event, properties: {} }));
+      expect(compute(computation, { traits: new Map(), events: new Map([[computation.event, given]]) }, now)).toEqual({ value, until });
+    }),
+    { numRuns: 2000 },
+  );
+});

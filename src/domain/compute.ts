@@ -1,0 +1,140 @@
+/** The value of a computed trait for one profile, and until when it stays. */
+
+import { comparesAll, memberOf, spellingOf } from "./compare.ts";
+import { decimalOf, dividedBy, numberOf, plus, zero } from "./decimal.ts";
+import { nameOf, windowMs, type EventFact, type ProfileFacts } from "./facts.ts";
+import type { Json } from "./json.ts";
+import type { Aggregate, Computation } from "./rules.ts";
+
+/**
+ * A profile has no value, which is null, when no event counts: it never did it, never within the window, or never with
+ * a value of the property that the aggregate can use. `until` is when time alone may change the value, null for never.
+ */
+export type Computed = { value: Json; until: number | null };
+
+export function compute(computation: Computation, facts: ProfileFacts, now: number): Computed {
+  const running = startComputation(computation, now);
+  for (const event of facts.events.get(nameOf(computation.event)) ?? []) running.add(event);
+  return running.result();
+}
+
+export type RunningComputation = {
+  /** The events of the computation's name, the oldest first. */
+  add(event: Pick<EventFact, "at" | "properties">): void;
+  result(): Computed;
+};
+
+export function startComputation(computation: Computation, now: number): RunningComputation {
+  const { aggregate, property, where = [] } = computation;
+  const window = windowMs(computation) ?? Infinity;
+  const gather = gatherers[aggregate]();
+  let oldest = Infinity;
+  let newest = -Infinity;
+  return {
+    add({ at, properties }) {
+      if (at <= now - window || !comparesAll(where, properties)) return;
+      const value = property === undefined ? null : (memberOf(properties, property) ?? null);
+      if (!gather.takes(value)) return;
+      gather.add(value);
+      oldest = Math.min(oldest, at);
+      newest = Math.max(newest, at);
+    },
+    result() {
+      if (newest === -Infinity) return { value: null, until: null };
+      // The last one stays what it is until it leaves itself, whatever leaves before.
+      const until = (aggregate === "last" ? newest : oldest) + window;
+      return { value: gather.value(), until: until === Infinity ? null : until };
+    },
+  };
+}
+
+type Gatherer = {
+  /** Whether the aggregate can use such a value. */
+  takes(value: Json): boolean;
+  add(value: Json): void;
+  /** Asked when at least one was added. */
+  value(): Json;
+};
+
+const gatherers: Record<Aggregate, () => Gatherer> = {
+  count() {
+    let count = 0;
+    return { takes: () => true, add: () => void (count += 1), value: () => count };
+  },
+  unique() {
+    const seen = new Set<string>();
+    return { takes: isValue, add: (value) => void seen.add(spellingOf(value)), value: () => seen.size };
+  },
+  first() {
+    let first: Json = null;
+    return { takes: isValue, add: (value) => void (first ??= value), value: () => first };
+  },
+  last() {
+    let last: Json = null;
+    return { takes: isValue, add: (value) => void (last = value), value: () => last };
+  },
+  mostFrequent() {
+    const counts = new Map<string, { times: number; value: Json }>();
+    return {
+      takes: isValue,
+      add(value) {
+        const spelling = spellingOf(value);
+        const times = counts.get(spelling)?.times ?? 0;
+        // Put behind the others: of several that came as often, the last in the map is the one that came last.
+        counts.delete(spelling);
+        counts.set(spelling, { times: times + 1, value });
+      },
+      value: () => [...counts.values()].reduce((most, one) => (one.times >= most.times ? one : most)).value,
+    };
+  },
+  sum() {
+    let sum = zero;
+    return ofNumbers(
+      (value) => void (sum = plus(sum, decimalOf(value))),
+      () => numberOf(sum),
+    );
+  },
+  average() {
+    let sum = zero;
+    let count = 0;
+    return ofNumbers(
+      (value) => {
+        sum = plus(sum, decimalOf(value));
+        count += 1;
+      },
+      () => dividedBy(sum, count),
+    );
+  },
+  min() {
+    let min = Infinity;
+    return ofNumbers(
+      (value) => void (min = Math.min(min, value)),
+      () => min,
+    );
+  },
+  max() {
+    let max = -Infinity;
+    return ofNumbers(
+      (value) => void (max = Math.max(max, value)),
+      () => max,
+    );
+  },
+};
+
+function ofNumbers(add: (value: number) => void, result: () => number): Gatherer {
+  return {
+    takes: (value) => typeof value === "number",
+    add(value) {
+      if (typeof value === "number") add(value);
+    },
+    value() {
+      const number = result();
+      // A sum that is larger than any number is none. Adding 0 takes the sign off a zero, which JSON does not keep.
+      return Number.isFinite(number) ? number + 0 : null;
+    },
+  };
+}
+
+function isValue(value: Json): boolean {
+  return value !== null;
+}

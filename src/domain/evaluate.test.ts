@@ -1,0 +1,189 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { comparesAll } from "./compare.ts";
+import { evaluate } from "./evaluate.ts";
+import { allOf, needsOf, windowMs, type EventFact, type ProfileFacts } from "./facts.ts";
+import type { MessageRowId } from "./ids.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { drafts, factsOf, now, rules } from "./rules.fixture.ts";
+import { dayMs, type Rule } from "./rules.ts";
+
+const day = (days: number): number => now - days * dayMs;
+
+function user(traits: JsonObject, events: [name: string, daysAgo: number, properties?: JsonObject][] = []): ProfileFacts {
+  return factsOf({
+    traits: new Map(Object.entries(traits).map(([name, value]) => [name, { value, at: day(30) }])),
+    events: events.map(([event, daysAgo, properties = {}]) => ({ event, at: day(daysAgo), properties })),
+  });
+}
+
+const pro: Rule = { trait: "plan", op: "is", value: "pro" };
+const never: Rule = { trait: "plan", op: "is", value: "none of these" };
+const bought = (more: object = {}): Rule => ({ event: "Bought", ...more });
+const shopper = user({ plan: "pro" }, [
+  ["Bought", 9, { total: 90 }],
+  ["Bought", 6, { total: 60, items: ["book"] }],
+  ["Bought", 2, { total: 20 }],
+  ["Seen", 1],
+]);
+
+describe("a rule", () => {
+  test.each<[string, Rule, ProfileFacts, boolean, number | null]>([
+    ["on a trait holds for ever", pro, shopper, true, null],
+    ["on a trait that is not there does not", { trait: "age", op: "exists" }, shopper, false, null],
+    ["on an event counts all of it", bought({ atLeast: 3 }), shopper, true, null],
+    ["wants as many as it says", bought({ atLeast: 4 }), shopper, false, null],
+    ["takes once for granted", bought(), shopper, true, null],
+    ["does not count others' events", { event: "Returned" }, shopper, false, null],
+    [
+      "with a window counts what is in it, until the newest that is needed leaves",
+      bought({ atLeast: 2, withinDays: 7 }),
+      shopper,
+      true,
+      day(-1),
+    ],
+    ["with a window holds by the newest alone", bought({ withinDays: 7 }), shopper, true, day(-5)],
+    ["with a window does not hold for ever without enough", bought({ atLeast: 3, withinDays: 7 }), shopper, false, null],
+    ["with a window leaves out what is exactly as old as it", bought({ withinDays: 2 }), shopper, false, null],
+    [
+      "with properties counts what has them all",
+      bought({ where: [{ property: "total", op: "greater", value: 50 }], atLeast: 2 }),
+      shopper,
+      true,
+      null,
+    ],
+    [
+      "with properties and a window",
+      bought({ where: [{ property: "total", op: "greater", value: 50 }], withinDays: 7 }),
+      shopper,
+      true,
+      day(-1),
+    ],
+    ["finds a value in a list", bought({ where: [{ property: "items", op: "contains", value: "book" }] }), shopper, true, null],
+    ["counts an event of the future at once", bought({ withinDays: 1 }), user({}, [["Bought", -3]]), true, day(-4)],
+    ["not: holds until the window no longer does not", { not: bought({ withinDays: 7 }) }, shopper, false, day(-5)],
+    ["not: for who never did it holds for ever", { not: bought({ withinDays: 7 }) }, user({}), true, null],
+    ["all: ends with the first that ends", { all: [bought({ withinDays: 7 }), { event: "Seen", withinDays: 3 }] }, shopper, true, day(-2)],
+    ["all: stays false while one part does", { all: [never, { not: bought({ withinDays: 7 }) }] }, shopper, false, null],
+    ["any: ends with the last that ends", { any: [bought({ withinDays: 7 }), { event: "Seen", withinDays: 3 }] }, shopper, true, day(-5)],
+    ["any: stays true while one part does", { any: [pro, bought({ withinDays: 7 })] }, shopper, true, null],
+    [
+      "that would change and change back at one moment does not change",
+      { any: [bought({ withinDays: 7 }), { not: bought({ withinDays: 7 }) }] },
+      shopper,
+      true,
+      null,
+    ],
+    [
+      "can begin to hold by time alone, and end",
+      { all: [{ not: { event: "Seen", withinDays: 3 } }, bought({ withinDays: 7 })] },
+      shopper,
+      false,
+      day(-2),
+    ],
+  ])("%s", (_what, rule, facts, value, until) => {
+    expect(evaluate(rule, facts, now)).toEqual({ value, until });
+  });
+
+  test("'at least twice within 7 days' lets a user leave by time alone", () => {
+    const rule = bought({ atLeast: 2, withinDays: 7 });
+    const { until } = evaluate(rule, shopper, now);
+    expect(evaluate(rule, shopper, (until ?? 0) - 1)).toEqual({ value: true, until });
+    expect(evaluate(rule, shopper, until ?? 0)).toEqual({ value: false, until: null });
+  });
+
+  test("a window of a fraction of a day is rounded to whole milliseconds, one at least", () => {
+    expect(windowMs({ withinDays: 0.5 })).toBe(dayMs / 2);
+    expect(windowMs({ withinDays: 1e-9 })).toBe(1);
+    expect(windowMs({})).toBeNull();
+  });
+});
+
+/** What the rule says, read word by word. */
+function plainly(rule: Rule, facts: ProfileFacts, time: number): boolean {
+  if ("all" in rule) return rule.all.every((part) => plainly(part, facts, time));
+  if ("any" in rule) return rule.any.some((part) => plainly(part, facts, time));
+  if ("not" in rule) return !plainly(rule.not, facts, time);
+  if ("trait" in rule) {
+    const value = facts.traits.get(rule.trait.toWellFormed())?.value;
+    const { trait: property, ...rest } = rule;
+    return comparesAll([{ property, ...rest }], value === undefined ? {} : Object.fromEntries([[property, value]]));
+  }
+  const done = facts.events.get(rule.event) ?? [];
+  const window = windowMs(rule);
+  const counted = done.filter(({ at, properties }) => (window === null || at > time - window) && comparesAll(rule.where ?? [], properties));
+  return counted.length >= (rule.atLeast ?? 1);
+}
+
+function windowsOf(rule: Rule): number[] {
+  if ("all" in rule || "any" in rule) return ("all" in rule ? rule.all : rule.any).flatMap(windowsOf);
+  if ("not" in rule) return windowsOf(rule.not);
+  return "event" in rule ? [windowMs(rule) ?? 0] : [];
+}
+
+describe("for any rule and any user", () => {
+  test("the value is what the rule says, and until is the first time at which it says something else", () => {
+    fc.assert(
+      fc.property(rules, drafts, (rule, draft) => {
+        const facts = factsOf(draft);
+        const { value, until } = evaluate(rule, facts, now);
+        expect(value).toBe(plainly(rule, facts, now));
+        const turns = draft.events.flatMap(({ at }) => windowsOf(rule).map((window) => at + window)).filter((time) => time > now);
+        const change = turns.sort((a, b) => a - b).find((time) => plainly(rule, facts, time) !== value);
+        expect(until).toBe(change ?? null);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("no other facts are needed than it says", () => {
+    fc.assert(
+      fc.property(rules, rules, drafts, (rule, other, draft) => {
+        const facts = factsOf(draft);
+        const expected = evaluate(rule, facts, now);
+        expect(evaluate(rule, only(facts, needsOf(rule)), now)).toEqual(expected);
+        expect(evaluate(rule, only(facts, needsOf(rule, other)), now)).toEqual(expected);
+        expect(evaluate(rule, only(facts, allOf(needsOf(rule))), now)).toEqual(expected);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+/** The facts that were asked for, and not one more. */
+function only(facts: ProfileFacts, needs: ReturnType<typeof needsOf>): ProfileFacts {
+  return {
+    traits: new Map([...facts.traits].filter(([name]) => needs.traits.has(name))),
+    events: new Map(
+      [...needs.events].map(([name, need]) => {
+        const within = (facts.events.get(name) ?? []).filter(({ at }) => need.withinMs === null || at > now - need.withinMs);
+        const newest = need.newest === null ? within : within.slice(Math.max(0, within.length - need.newest));
+        return [name, newest.map((fact): EventFact => (need.properties ? fact : { ...fact, properties: {} }))];
+      }),
+    ),
+  };
+}
+
+test("a rule for many is asked for at once", () => {
+  const needs = needsOf(
+    { all: [pro, bought({ atLeast: 2, withinDays: 7 })] },
+    { not: bought({ withinDays: 30 }) },
+    { aggregate: "count", event: "Seen" },
+    { aggregate: "sum", event: "Returned", property: "total", withinDays: 1 },
+  );
+  expect([...needs.traits]).toEqual(["plan"]);
+  expect(Object.fromEntries(needs.events)).toEqual({
+    Bought: { withinMs: 30 * dayMs, newest: 2, properties: false },
+    Seen: { withinMs: null, newest: null, properties: false },
+    Returned: { withinMs: dayMs, newest: null, properties: true },
+  });
+});
+
+test("names that are no whole text are asked for as they are kept", () => {
+  expect([...needsOf({ trait: "\ud800", op: "exists" }).traits]).toEqual(["\ufffd"]);
+  const facts: ProfileFacts = {
+    traits: new Map([["\ufffd", { value: 1 as Json, at: now }]]),
+    events: new Map([["\ufffd", [{ at: now, properties: {}, messageId: 1 as MessageRowId }]]]),
+  };
+  expect(evaluate({ all: [{ trait: "\ud800", op: "exists" }, { event: "\udc00" }] }, facts, now).value).toBe(true);
+});

@@ -107,15 +107,22 @@ describe("a message's details", () => {
     expect(deliveryDetails.strict().parse(answer)).toEqual(answer);
     expect(answer).toMatchObject({ windowEndsAt: "1970-01-01T00:01:01.000Z", nextAttemptAt: "1970-01-01T00:00:11.000Z" });
     expect(answer.attempts[0]).toMatchObject({
-      request: { sent: true, method: "POST", url: "http://127.0.0.1/a", headers: [["Host", "127.0.0.1"]], body: '{"type":"track"}' },
-      response: { status: 503, headers: [["Retry-After", "3"]], body: { base64: "/wA=" }, bodyLength: 2 },
+      request: {
+        sent: true,
+        method: "POST",
+        url: "http://127.0.0.1/a",
+        startLine: "POST /a HTTP/1.1",
+        headers: [["Host", "127.0.0.1"]],
+        body: '{"type":"track"}',
+      },
+      response: { status: 503, startLine: "HTTP/1.1 503 Busy", headers: [["Retry-After", "3"]], body: { base64: "/wA=" }, bodyLength: 2 },
     });
   });
 
   test("say that nothing was sent when nothing was", () => {
     const answer = presentDeliveryDetails(delivery, () => null);
     expect(answer.windowEndsAt).toBeNull();
-    expect(answer.attempts[1]).toMatchObject({ request: { sent: false, headers: [], body: "" }, response: null });
+    expect(answer.attempts[1]).toMatchObject({ request: { sent: false, startLine: "", headers: [], body: "" }, response: null });
   });
 });
 

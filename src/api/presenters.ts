@@ -119,7 +119,7 @@ function presentAttempt(attempt: AttemptRecord & { id: AttemptId }, payload: Att
       sent,
       method: attempt.method,
       url: attempt.webhookUrl,
-      headers: parseHead(attempt.requestHead).headers,
+      ...parseHead(attempt.requestHead),
       body: sent ? payload : "",
     },
     response:
@@ -127,7 +127,7 @@ function presentAttempt(attempt: AttemptRecord & { id: AttemptId }, payload: Att
         ? null
         : {
             status: response.status,
-            headers: parseHead(response.head).headers,
+            ...parseHead(response.head),
             body: presentBytes(response.body),
             bodyLength: response.bodyLength,
           },

@@ -39,15 +39,17 @@ const attempt = z
     retryable: z.boolean(),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     request: z.object({
-      sent: z.boolean().describe("False: not one byte left, and headers and body are empty."),
+      sent: z.boolean().describe("False: not one byte left, and line, headers and body are empty."),
       method: z.string(),
       url: z.string(),
+      startLine: z.string().describe("The request line exactly as it was sent."),
       headers: recordedHeaders,
       body: bytes,
     }),
     response: z
       .object({
         status: z.int(),
+        startLine: z.string().describe("The status line exactly as it came."),
         headers: recordedHeaders,
         body: bytes.describe("The first 64 KB."),
         bodyLength: z.int(),

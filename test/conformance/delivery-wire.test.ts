@@ -6,7 +6,7 @@ import type { Message, RunningApp, Start } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
-const noContent = "HTTP/1.1 204 No Content\r\nServer: raw\r\nX-Odd:  spaced \r\n\r\n";
+const noContent = "HTTP/1.1 204 Nothing to  say\r\nServer: raw\r\nX-Odd:  spaced \r\n\r\n";
 
 describe("the request", () => {
   test("has the line, the headers and the body of the documents, in bytes", async ({ start }) => {
@@ -42,11 +42,13 @@ describe("the request", () => {
       sent: true,
       method: "POST",
       url,
+      startLine: lines[0],
       headers: lines.slice(1).map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
       body,
     });
     expect(attempt?.response).toEqual({
       status: 204,
+      startLine: "HTTP/1.1 204 Nothing to  say",
       headers: [
         ["Server", "raw"],
         ["X-Odd", "spaced"],

@@ -123,6 +123,8 @@ describe("a fault program", () => {
     const attempt = attemptPage(page);
     await attempt.outcome.filter({ hasText: "http_error" }).waitFor();
     await attempt.pane.getByText(/round 2, webhook 1 of Billing/).waitFor();
+    await attempt.request.filter({ hasText: /POST \/\S+ HTTP\/1\.1/ }).waitFor();
+    await attempt.response.filter({ hasText: "HTTP/1.1 503 Service Unavailable" }).waitFor();
     await page.keyboard.press("]");
     await attempt.pane.getByText(/round 3, webhook 1 of Billing/).waitFor();
   });

@@ -47,7 +47,10 @@ describe("what an attempt came to", () => {
   });
 
   test("says that a status is not retried", () => {
-    const attempt = anAttempt({ retryable: false, response: { status: 302, headers: [], body: "", bodyLength: 0 } });
+    const attempt = anAttempt({
+      retryable: false,
+      response: { status: 302, startLine: "HTTP/1.1 302", headers: [], body: "", bodyLength: 0 },
+    });
     expect(said(attempt, { state: "failed" })).toBe(
       "The receiver answered 302. Redirects are not followed. The retry profile does not retry 302. Not tried again.",
     );
@@ -57,7 +60,7 @@ describe("what an attempt came to", () => {
     const attempt = anAttempt({
       outcome: "timeout",
       error: { code: "timeout", message: "After 5 seconds the answer was not complete. The whole answer must be there within 5 seconds." },
-      response: { status: 200, headers: [["content-length", "4096"]], body: "{", bodyLength: 1184 },
+      response: { status: 200, startLine: "HTTP/1.1 200", headers: [["content-length", "4096"]], body: "{", bodyLength: 1184 },
     });
     expect(said(attempt, { state: "cancelled" })).toBe(
       "After 5 seconds the answer was not complete. The whole answer must be there within 5 seconds. 1,184 of its 4,096 bytes had come, so its status 200 does not count. Not tried again, because the delivery was cancelled.",
@@ -75,7 +78,11 @@ describe("what an attempt came to", () => {
   });
 
   test("says that a success ends it for all webhooks", () => {
-    const attempt = anAttempt({ outcome: "success", retryable: false, response: { status: 204, headers: [], body: "", bodyLength: 0 } });
+    const attempt = anAttempt({
+      outcome: "success",
+      retryable: false,
+      response: { status: 204, startLine: "HTTP/1.1 204", headers: [], body: "", bodyLength: 0 },
+    });
     expect(said(attempt)).toBe("The receiver answered 204 after 142 ms. So the message is delivered.");
     expect(said(attempt, { attempts: [attempt, anAttempt({ webhookId: "whk_2" })] })).toMatch(/its other webhooks are not tried again/);
   });

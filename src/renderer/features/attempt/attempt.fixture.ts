@@ -24,8 +24,21 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
     outcome: "http_error",
     retryable: true,
     error: null,
-    request: { sent: true, method: "POST", url: webhookUrl, headers: [["Content-Type", "application/json"]], body: `{"a":1}` },
-    response: { status: 503, headers: [["Content-Length", "4"]], body: "busy", bodyLength: 4 },
+    request: {
+      sent: true,
+      method: "POST",
+      url: webhookUrl,
+      startLine: "POST /hooks/orders HTTP/1.1",
+      headers: [["Content-Type", "application/json"]],
+      body: `{"a":1}`,
+    },
+    response: {
+      status: 503,
+      startLine: "HTTP/1.1 503 Service Unavailable",
+      headers: [["Content-Length", "4"]],
+      body: "busy",
+      bodyLength: 4,
+    },
     ...changes,
   };
 }

@@ -12,8 +12,8 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { harOfAttempts } from "../details/copy-as.ts";
 import { announcedLength } from "./attempt-words.ts";
-import { requestLine, requestSize } from "./request-line.ts";
 import type { Attempt } from "./rounds.ts";
+import { requestSize, statusLine } from "./start-line.ts";
 
 export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopyCurl: () => void }) {
   const { request, webhookUrl } = attempt;
@@ -56,7 +56,7 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
           value={request.body}
           as={look}
           label="Request, exact bytes"
-          before={<Head start={<RequestLine request={request} />} headers={request.headers} />}
+          before={<Head start={<RequestLine line={request.startLine} />} headers={request.headers} />}
         />
       ) : (
         <p className="recorded-nothing muted">Not one byte of the request was sent.</p>
@@ -106,7 +106,7 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
         value={response.body}
         as={look}
         label="Response, exact bytes"
-        before={<Head start={<span className="strong">{response.status}</span>} headers={response.headers} />}
+        before={<Head start={<StatusLine line={response.startLine} />} headers={response.headers} />}
         after={<Missing kept={kept} came={response.bodyLength} announced={isCut ? announced : null} outcome={outcome} />}
       />
     </section>
@@ -139,12 +139,25 @@ function Missing({
   ));
 }
 
-function RequestLine({ request }: { request: Attempt["request"] }) {
-  const [method = "", ...rest] = requestLine(request).split(" ");
+function RequestLine({ line }: { line: string }) {
+  const end = line.indexOf(" ");
   return (
     <>
-      <span className="strong">{method}</span>
-      <Visible text={` ${rest.join(" ")}`} />
+      <span className="strong">{line.slice(0, end)}</span>
+      <Visible text={line.slice(end)} />
+      <Eol />
+    </>
+  );
+}
+
+function StatusLine({ line }: { line: string }) {
+  const version = statusLine(line)?.version ?? "";
+  return (
+    <>
+      <Visible text={version === "" ? "" : `${version} `} />
+      <span className="strong">
+        <Visible text={version === "" ? line : line.slice(version.length + 1)} />
+      </span>
       <Eol />
     </>
   );

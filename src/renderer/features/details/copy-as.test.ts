@@ -37,7 +37,14 @@ describe("cURL", () => {
       ["X-Quote", `it's "$HOME"`],
     ];
     const attempt = anAttempt({
-      request: { sent: true, method: "POST", url: "http://x/?a='b'", headers: sent, body: `{"a":"it's @ \\n \`x\` Café"}` },
+      request: {
+        sent: true,
+        method: "POST",
+        url: "http://x/?a='b'",
+        startLine: "POST /?a='b' HTTP/1.1",
+        headers: sent,
+        body: `{"a":"it's @ \\n \`x\` Café"}`,
+      },
     });
     expect(curlOfAttempt(attempt).split(" \\\n  ")).toEqual([
       `curl -X POST 'http://x/?a='\\''b'\\'''`,
@@ -67,21 +74,30 @@ describe("cURL", () => {
 
 describe("an HTTP archive", () => {
   test("has an entry for each attempt that sent something", () => {
-    const unsent = anAttempt({ request: { sent: false, method: "POST", url: "https://x/", headers: [], body: "" } });
+    const unsent = anAttempt({ request: { sent: false, method: "POST", url: "https://x/", startLine: "", headers: [], body: "" } });
     const { log } = JSON.parse(harOfAttempts([anAttempt(), unsent], "0.1.0")) as { log: { version: string; entries: unknown[] } };
     expect(log.version).toBe("1.2");
     expect(log.entries).toHaveLength(1);
     expect(log.entries[0]).toMatchObject({
       startedDateTime: "2026-11-21T15:50:57.000Z",
       time: 142,
-      request: { method: "POST", postData: { mimeType: "application/json", text: `{"a":1}` }, bodySize: 7 },
-      response: { status: 503, content: { size: 4, text: "busy" } },
+      request: { method: "POST", httpVersion: "HTTP/1.1", postData: { mimeType: "application/json", text: `{"a":1}` }, bodySize: 7 },
+      response: { status: 503, statusText: "Service Unavailable", httpVersion: "HTTP/1.1", content: { size: 4, text: "busy" } },
       timings: { dns: 2, connect: 40, ssl: 31, send: 1, wait: 97, receive: 2 },
     });
   });
 
+  test("has an empty answer where none came", () => {
+    const attempt = anAttempt({ outcome: "timeout", response: null });
+    expect(JSON.parse(harOfAttempts([attempt], "0.1.0"))).toMatchObject({
+      log: { entries: [{ response: { status: 0, statusText: "", httpVersion: "" } }] },
+    });
+  });
+
   test("writes bytes that are no text in base64", () => {
-    const attempt = anAttempt({ response: { status: 500, headers: [], body: { base64: "AP8=" }, bodyLength: 2 } });
+    const attempt = anAttempt({
+      response: { status: 500, startLine: "HTTP/1.1 500", headers: [], body: { base64: "AP8=" }, bodyLength: 2 },
+    });
     expect(harOfAttempts([attempt], "0.1.0")).toContain(`"encoding": "base64"`);
   });
 });

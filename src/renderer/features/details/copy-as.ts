@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { bytesOf, sizeOf, type RecordedBytes } from "../../kit/byte-rows.ts";
+import { requestVersion, statusLine } from "../attempt/start-line.ts";
 
 type Message = AnswerOf<"messages.get">;
 type Attempt = Message["deliveries"][number]["attempts"][number];
@@ -94,6 +95,7 @@ function entryOf(attempt: Attempt) {
   const { request, response, startedAt, durationMs, round, outcome, error } = attempt;
   const list = (headers: Headers) => headers.map(([name, value]) => ({ name, value }));
   const valueOf = (headers: Headers, wanted: string): string => headers.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
+  const answered = statusLine(response?.startLine ?? "");
   const url = URL.canParse(request.url) ? new URL(request.url) : null;
   return {
     startedDateTime: startedAt,
@@ -101,7 +103,7 @@ function entryOf(attempt: Attempt) {
     request: {
       method: request.method,
       url: request.url,
-      httpVersion: "HTTP/1.1",
+      httpVersion: requestVersion(request.startLine),
       cookies: [],
       headers: list(request.headers),
       queryString: [...(url?.searchParams ?? [])].map(([name, value]) => ({ name, value })),
@@ -111,8 +113,8 @@ function entryOf(attempt: Attempt) {
     },
     response: {
       status: response?.status ?? 0,
-      statusText: "",
-      httpVersion: "HTTP/1.1",
+      statusText: answered?.reason ?? "",
+      httpVersion: answered?.version ?? "",
       cookies: [],
       headers: list(response?.headers ?? []),
       content: {

@@ -22,10 +22,11 @@ function attempt(id: string, startedAt: string, sent = true): Attempt {
       sent,
       method: "POST",
       url: "http://127.0.0.1:4710/billing?shop=42",
+      startLine: sent ? "POST /billing?shop=42 HTTP/1.1" : "",
       headers: [["Content-Type", "application/json"]],
       body: sent ? '{"a":"\u2028"}' : "",
     },
-    response: sent ? { status: 200, headers: [], body: "ok", bodyLength: 2 } : null,
+    response: sent ? { status: 200, startLine: "HTTP/1.1 200 OK", headers: [], body: "ok", bodyLength: 2 } : null,
   };
 }
 

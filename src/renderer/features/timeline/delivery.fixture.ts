@@ -45,8 +45,10 @@ export function attemptOf({
     outcome,
     retryable,
     error: outcome === "tls_error" ? { code: "DEPTH_ZERO_SELF_SIGNED_CERT", message: "The certificate is self-signed." } : null,
-    request: { sent: outcome !== "tls_error", method: "POST", url, headers: [], body: "{}" },
-    response: hasAnswer ? { status: outcome === "success" ? 200 : status, headers: [], body: "", bodyLength: 0 } : null,
+    request: { sent: outcome !== "tls_error", method: "POST", url, startLine: "POST / HTTP/1.1", headers: [], body: "{}" },
+    response: hasAnswer
+      ? { status: outcome === "success" ? 200 : status, startLine: `HTTP/1.1 ${status}`, headers: [], body: "", bodyLength: 0 }
+      : null,
   };
 }
 

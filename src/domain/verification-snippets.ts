@@ -1,9 +1,9 @@
 /** Receivers that verify `X-Signature` over the bytes as they came; each is a whole program that runs with its language alone. */
 
-export const snippetLanguages = ["node", "python", "go", "ruby"] as const;
+export const snippetLanguages = ["node", "python", "go", "ruby", "php", "perl", "java"] as const;
 export type SnippetLanguage = (typeof snippetLanguages)[number];
 
-/** The program takes SHARED_SECRET and PORT (default 8080) from its environment. */
+/** The program takes SHARED_SECRET from its environment, and PORT (default 8080) from there or, in PHP, from the address it is served at. */
 export function verificationSnippet(language: SnippetLanguage): string {
   return snippets[language];
 }
@@ -144,4 +144,96 @@ loop do
 end
 `;
 
-const snippets: Record<SnippetLanguage, string> = { node, python, go, ruby };
+const php = `<?php // SHARED_SECRET=… php -S 127.0.0.1:8080 receiver.php
+
+function verify(string $body, string $signature): bool
+{
+    $expected = hash_hmac('sha1', $body, (string) getenv('SHARED_SECRET'));
+    return hash_equals($expected, $signature);
+}
+
+$body = (string) file_get_contents('php://input');
+$valid = verify($body, $_SERVER['HTTP_X_SIGNATURE'] ?? '');
+error_log(($valid ? 'valid ' : 'INVALID ') . $body);
+http_response_code($valid ? 200 : 401);
+`;
+
+const perl = `# SHARED_SECRET=… perl receiver.pl
+use strict;
+use warnings;
+use Digest::SHA qw(hmac_sha1_hex);
+use IO::Socket::INET;
+
+my $secret = $ENV{SHARED_SECRET} // "";
+
+# The xor of two equal texts is nothing but zeros. It takes as long wherever they differ.
+sub verify {
+    my ($body, $signature) = @_;
+    my $expected = hmac_sha1_hex($body, $secret);
+    return length($signature) == length($expected) && ($signature ^ $expected) =~ tr/\\0//c == 0;
+}
+
+my $server = IO::Socket::INET->new(
+    LocalAddr => "127.0.0.1",
+    LocalPort => $ENV{PORT} // 8080,
+    Listen    => 64,
+    ReuseAddr => 1,
+) or die "cannot listen: $@";
+$| = 1;
+print "listening on http://127.0.0.1:", $server->sockport, "\\n";
+
+while (my $client = $server->accept) {
+    my ($body, %headers) = ("");
+    <$client>;
+    while (defined(my $line = <$client>)) {
+        last if $line =~ /^\\r?\\n$/;
+        $headers{lc $1} = $2 if $line =~ /^([^:]+):\\s*(.*?)\\r?\\n$/;
+    }
+    read($client, $body, $headers{"content-length"} // 0);
+    my $valid = verify($body, $headers{"x-signature"} // "");
+    print $valid ? "valid" : "INVALID", " $body\\n";
+    print $client "HTTP/1.1 ", $valid ? "200 OK" : "401 Unauthorized", "\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n";
+    close $client;
+}
+`;
+
+const java = `// SHARED_SECRET=… java Receiver.java
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+public class Receiver {
+    static boolean verify(byte[] body, String signature) throws Exception {
+        byte[] secret = System.getenv("SHARED_SECRET").getBytes(StandardCharsets.UTF_8);
+        Mac mac = Mac.getInstance("HmacSHA1");
+        mac.init(new SecretKeySpec(secret, "HmacSHA1"));
+        String expected = HexFormat.of().formatHex(mac.doFinal(body));
+        return signature != null && MessageDigest.isEqual(expected.getBytes(), signature.getBytes());
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));
+        HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
+        server.createContext("/", exchange -> {
+            byte[] body = exchange.getRequestBody().readAllBytes();
+            boolean valid = false;
+            try {
+                valid = verify(body, exchange.getRequestHeaders().getFirst("X-Signature"));
+            } catch (Exception problem) {
+                problem.printStackTrace();
+            }
+            System.out.println((valid ? "valid " : "INVALID ") + new String(body, StandardCharsets.UTF_8));
+            exchange.sendResponseHeaders(valid ? 200 : 401, -1);
+            exchange.close();
+        });
+        server.start();
+        System.out.println("listening on http://127.0.0.1:" + server.getAddress().getPort());
+    }
+}
+`;
+
+const snippets: Record<SnippetLanguage, string> = { node, python, go, ruby, php, perl, java };

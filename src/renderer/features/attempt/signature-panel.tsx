@@ -152,7 +152,15 @@ function Secret({ secret }: { secret: string | null }) {
   );
 }
 
-const languages: Record<SnippetLanguage, string> = { node: "Node", python: "Python", go: "Go", ruby: "Ruby" };
+const languages: Record<SnippetLanguage, string> = {
+  node: "Node",
+  python: "Python",
+  go: "Go",
+  ruby: "Ruby",
+  php: "PHP",
+  perl: "Perl",
+  java: "Java",
+};
 
 function Snippets() {
   const [language, setLanguage] = useState<SnippetLanguage | null>(null);

@@ -113,6 +113,20 @@ describe("the control API on the whole pipeline", () => {
     await send(source.writeKey, { userId: "u", event: "B" });
     await ask("pipeline.settle", {});
     const [first, second] = (await ask("deliveries.list", { state: "waiting" })).items;
+    const due = await ask("deliveries.list", { state: "waiting", order: "due", limit: 1 });
+    expect(due).toMatchObject({ total: 2, items: [{ type: "track", userId: "u", marks: [{ round: 1, outcome: "http_error" }] }] });
+    const [soonest] = due.items;
+    expect(due.nextCursor).toBe(`${soonest?.nextAttemptAt}/${soonest?.id}`);
+    const next = await ask("deliveries.list", { state: "waiting", order: "due", cursor: due.nextCursor ?? "" });
+    expect(new Set([soonest, ...next.items].map((item) => item?.id))).toEqual(new Set([first?.id, second?.id]));
+    expect(next.nextCursor).toBeNull();
+    expect(await refused("deliveries.list", { order: "due" })).toEqual([400, "invalid", expect.stringContaining("state: waiting")]);
+    for (const cursor of ["", "soon/dlv_000000001", `${soonest?.nextAttemptAt}`, `${soonest?.id}`])
+      expect(await refused("deliveries.list", { state: "waiting", order: "due", cursor })).toEqual([
+        400,
+        "invalid",
+        expect.stringContaining("cursor"),
+      ]);
     expect(await ask("deliveries.cancel", { id: first?.id ?? "" })).toMatchObject({ state: "cancelled" });
     expect(await ask("deliveries.retryAll", { filter: { state: "cancelled" }, dryRun: true })).toEqual({ count: 1 });
     const job = await ask("deliveries.retryAll", { filter: {} });

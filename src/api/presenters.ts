@@ -1,10 +1,18 @@
 /** From the pipeline's values to the contract's answers: ids and times as strings, recorded bytes and heads as they can be read. */
 
-import type { AttemptAnswer, DeliveryDetailsAnswer, DeliverySummaryAnswer } from "../contract/deliveries.ts";
+import type { AttemptAnswer, DeliveryDetailsAnswer, DeliverySummaryAnswer, ListedDeliveryAnswer } from "../contract/deliveries.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../contract/messages.ts";
 import { attemptIds, deliveryIds, destinationIds, messageIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import type { AttemptId } from "../domain/ids.ts";
-import type { AttemptRecord, Decision, DeliveryDetails, DeliverySummary, MessageDetails, MessageSummary } from "../engine/ports.ts";
+import type {
+  AttemptRecord,
+  Decision,
+  DeliveryDetails,
+  DeliverySummary,
+  ListedDelivery,
+  MessageDetails,
+  MessageSummary,
+} from "../engine/ports.ts";
 import { parseHead } from "./head.ts";
 
 const farthestDate = 8.64e15;
@@ -82,6 +90,18 @@ export function presentDelivery(delivery: DeliverySummary, windowOf: WindowOf): 
     nextAttemptAt: presentTimeOrNull(delivery.nextAttemptAt),
     windowEndsAt: delivery.firstAttemptAt === null || windowMs === null ? null : presentTime(delivery.firstAttemptAt + windowMs),
     rounds: delivery.rounds,
+  };
+}
+
+export function presentListedDelivery(delivery: ListedDelivery, windowOf: WindowOf): ListedDeliveryAnswer {
+  const { type, event, userId, anonymousId, marks } = delivery;
+  return {
+    ...presentDelivery(delivery, windowOf),
+    type,
+    event,
+    userId,
+    anonymousId,
+    marks: marks.map(({ round, startedAt, outcome }) => ({ round, startedAt: presentTime(startedAt), outcome })),
   };
 }
 

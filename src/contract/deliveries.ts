@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { deliveryStates, outcomes } from "../domain/states.ts";
+import { deliveryStates, messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { byId, bytes, listOf, page, pageOf, recordedHeaders, time } from "./shapes.ts";
 
@@ -20,6 +20,20 @@ const deliverySummary = z
   })
   .meta({ id: "DeliverySummary" });
 export type DeliverySummaryAnswer = z.output<typeof deliverySummary>;
+
+const listedDelivery = z
+  .object({
+    ...deliverySummary.shape,
+    type: z.enum(messageTypes).nullable().describe("Of its message, like the next three."),
+    event: z.string().nullable(),
+    userId: z.string().nullable(),
+    anonymousId: z.string().nullable(),
+    marks: z
+      .array(z.object({ round: z.int(), startedAt: time, outcome: z.enum(outcomes) }))
+      .describe("Its rounds in short: of several attempts the success, else the longest."),
+  })
+  .meta({ id: "ListedDelivery" });
+export type ListedDeliveryAnswer = z.output<typeof listedDelivery>;
 
 const phase = z.number().optional();
 
@@ -87,9 +101,17 @@ export const deliveryCalls = [
     name: "deliveries.list",
     method: "GET",
     path: "/api/deliveries",
-    summary: "Deliveries, newest first.",
-    query: filter.extend(page),
-    answer: pageOf(deliverySummary),
+    summary: "Deliveries, newest first or by due time.",
+    query: filter.extend({
+      order: z
+        .enum(["newest", "due"])
+        .default("newest")
+        .describe(
+          "`due`: those with `state: waiting`, the next due first; a cursor is then the `nextAttemptAt` and the `id` of a delivery, with a `/` between them.",
+        ),
+      ...page,
+    }),
+    answer: pageOf(listedDelivery),
   }),
   defineCall({
     name: "deliveries.retryAll",

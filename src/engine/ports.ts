@@ -290,6 +290,15 @@ export type DeliveryDetails = DeliverySummary & {
   attempts: (AttemptRecord & { id: AttemptId })[];
 };
 
+/** A delivery as a list shows it: with what it delivers, and a mark for each round. */
+export type ListedDelivery = DeliverySummary & Pick<MessageSummary, "type" | "event" | "userId" | "anonymousId"> & { marks: RoundMark[] };
+
+/** Of several attempts the success, else the longest; the round's start. */
+export type RoundMark = { round: number; startedAt: number; outcome: Outcome };
+
+/** A place in the order of due times. */
+export type DuePlace = { at: number; id: DeliveryId };
+
 export type DeliveryFilter = { state?: DeliveryState; destinationId?: DestinationId };
 
 export type Stats = {
@@ -303,6 +312,9 @@ export type QueryStore = {
   message(id: MessageRowId): MessageDetails | null;
   /** Newest first. */
   deliveries(filter: DeliveryFilter, limit: number, before: DeliveryId | null): Page<DeliverySummary, DeliveryId>;
+  /** Those that are waiting, the next due first. */
+  deliveriesByDue(filter: Omit<DeliveryFilter, "state">, limit: number, after: DuePlace | null): Page<DeliverySummary, DuePlace>;
+  listed(delivery: DeliverySummary): ListedDelivery;
   stats(): Stats;
   /** The message with the request that brought it, for replay. */
   messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;

@@ -7,6 +7,7 @@ import type {
   DeliverySummary,
   Page,
   QueryStore,
+  RoundMark,
   Stats,
   Transition,
 } from "../engine/ports.ts";
@@ -14,30 +15,91 @@ import { deliveryStateAt, messageStateAt, outcomeAt, stateCode, typeAt } from ".
 import { deliverySummary, type DeliveryRow } from "./delivery-store.ts";
 import type { Db } from "./open.ts";
 
-export function createDeliveryQueries(db: Db): Pick<QueryStore, "deliveries" | "stats"> {
-  const kinds = db.prepare<[], { destination_id: number; state: number; n: number }>(
-    "SELECT destination_id, state, n FROM delivery_counts WHERE n > 0",
-  );
+type Kind = { destination_id: number; state: number; n: number };
+
+export function createDeliveryQueries(db: Db): Pick<QueryStore, "deliveries" | "deliveriesByDue" | "listed" | "stats"> {
+  const kinds = db.prepare<[], Kind>("SELECT destination_id, state, n FROM delivery_counts WHERE n > 0");
   const newest = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries INDEXED BY deliveries_by_state
      WHERE destination_id = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?`,
   );
 
+  const dueAt = db.prepare<[number, number, number, number], DeliveryRow>(
+    "SELECT * FROM deliveries WHERE destination_id = ? AND state = 2 AND next_attempt_at = ? AND id > ? ORDER BY id LIMIT ?",
+  );
+  const dueAfter = db.prepare<[number, number, number], DeliveryRow>(
+    "SELECT * FROM deliveries WHERE destination_id = ? AND state = 2 AND next_attempt_at > ? ORDER BY next_attempt_at, id LIMIT ?",
+  );
+  const message = db.prepare<[number], { type: number; event: string | null; user_id: string | null; anonymous_id: string | null }>(
+    "SELECT type, event, user_id, anonymous_id FROM messages WHERE id = ?",
+  );
+  const made = db.prepare<[number], { round: number; started_at: number; duration_ms: number; outcome: number }>(
+    "SELECT round, started_at, duration_ms, outcome FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
+  );
+
+  function matching({ destinationId, state }: DeliveryFilter): Kind[] {
+    return kinds
+      .all()
+      .filter(
+        (kind) =>
+          (destinationId === undefined || kind.destination_id === destinationId) &&
+          (state === undefined || kind.state === stateCode(state)),
+      );
+  }
+
+  function page<Place>(
+    found: DeliveryRow[],
+    from: readonly Kind[],
+    limit: number,
+    placeOf: (row: DeliveryRow) => Place,
+  ): Page<DeliverySummary, Place> {
+    const last = found[limit - 1];
+    return {
+      items: found.slice(0, limit).map(deliverySummary),
+      nextCursor: found.length > limit && last !== undefined ? placeOf(last) : null,
+      total: from.reduce((sum, { n }) => sum + n, 0),
+      totalCapped: false,
+    };
+  }
+
   return {
-    deliveries(filter: DeliveryFilter, limit: number, before: DeliveryId | null): Page<DeliverySummary, DeliveryId> {
-      const matching = kinds
-        .all()
-        .filter(
-          (kind) =>
-            (filter.destinationId === undefined || kind.destination_id === filter.destinationId) &&
-            (filter.state === undefined || kind.state === stateCode(filter.state)),
-        );
-      const rows = matching
+    deliveries(filter, limit, before) {
+      const from = matching(filter);
+      const found = from
         .flatMap((kind) => newest.all(kind.destination_id, kind.state, before ?? Number.MAX_SAFE_INTEGER, limit + 1))
         .sort((a, b) => b.id - a.id);
-      const items = rows.slice(0, limit).map(deliverySummary);
-      const total = matching.reduce((sum, kind) => sum + kind.n, 0);
-      return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null, total, totalCapped: false };
+      return page(found, from, limit, ({ id }) => id as DeliveryId);
+    },
+
+    deliveriesByDue(filter, limit, after) {
+      const from = matching({ ...filter, state: "waiting" });
+      const { at, id } = after ?? { at: Number.MIN_SAFE_INTEGER, id: 0 };
+      const found = from
+        .flatMap(({ destination_id }) => {
+          const same = dueAt.all(destination_id, at, id, limit + 1);
+          return [...same, ...dueAfter.all(destination_id, at, limit + 1 - same.length)];
+        })
+        .sort((a, b) => dueOf(a) - dueOf(b) || a.id - b.id);
+      return page(found, from, limit, (row) => ({ at: dueOf(row), id: row.id as DeliveryId }));
+    },
+
+    listed(delivery) {
+      const row = message.get(delivery.messageRow);
+      const rounds = Map.groupBy(made.all(delivery.id), ({ round }) => round);
+      const marks = [...rounds].map(([round, attempts]): RoundMark => {
+        const weight = ({ outcome, duration_ms }: (typeof attempts)[number]): number =>
+          outcomeAt(outcome) === "success" ? Infinity : duration_ms;
+        const shown = attempts.reduce((most, each) => (weight(each) > weight(most) ? each : most));
+        return { round, startedAt: attempts[0]?.started_at ?? 0, outcome: outcomeAt(shown.outcome) };
+      });
+      return {
+        ...delivery,
+        type: row === undefined ? null : typeAt(row.type),
+        event: row?.event ?? null,
+        userId: row?.user_id ?? null,
+        anonymousId: row?.anonymous_id ?? null,
+        marks,
+      };
     },
 
     stats(): Stats {
@@ -60,6 +122,8 @@ export function createDeliveryQueries(db: Db): Pick<QueryStore, "deliveries" | "
     },
   };
 }
+
+const dueOf = ({ next_attempt_at }: DeliveryRow): number => next_attempt_at ?? 0;
 
 function zeroes<State extends string>(states: readonly State[]): Record<State, number> {
   return Object.fromEntries(states.map((state) => [state, 0])) as Record<State, number>;

@@ -166,36 +166,3 @@ describe("after a crash", () => {
     expectConsistent(one.db);
   });
 });
-
-test("pages of deliveries are complete and in order for every filter, while others change", () => {
-  const one = openTestStore();
-  for (let n = 0; n < 30; n += 1) queue(one, 3, [[1], [2], [1, 2]][n % 3]);
-  claimed(one, startOfTime, 40);
-  one.store.record(
-    [],
-    Array.from({ length: 20 }, (_, n) => moveTo(delivery(n * 2 + 1), "failed")),
-  );
-  const all = one.db.prepare("SELECT id, destination_id AS d, state FROM deliveries ORDER BY id DESC").all() as {
-    id: number;
-    d: number;
-    state: number;
-  }[];
-  const codes = { sending: 0, queued: 1, failed: 3, delivered: 6 } as const;
-  for (const destinationId of [undefined, 1, 2, 3] as (DestinationId | undefined)[]) {
-    for (const state of [undefined, "sending", "queued", "failed", "delivered"] as const) {
-      const expected = all.filter(
-        (row) => (destinationId === undefined || row.d === destinationId) && (state === undefined || row.state === codes[state]),
-      );
-      const filter = { ...(destinationId === undefined ? {} : { destinationId }), ...(state === undefined ? {} : { state }) };
-      const seen: number[] = [];
-      for (let before: DeliveryId | null = null; ;) {
-        const page = one.store.deliveries(filter, 7, before);
-        expect(page).toMatchObject({ total: expected.length, totalCapped: false });
-        seen.push(...page.items.map(({ id }) => id));
-        before = page.nextCursor;
-        if (before === null) break;
-      }
-      expect(seen).toEqual(expected.map(({ id }) => id));
-    }
-  }
-});

@@ -32,6 +32,8 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.message(1 as MessageRowId);
   store.messageSource(1 as MessageRowId);
   store.deliveries({}, 1, null);
+  const [listed] = store.deliveriesByDue({}, 1, null).items;
+  if (listed !== undefined) store.listed(listed);
   store.stats();
   store.removeOld({ maxMessages: 0, olderThanWall: 0 }, 10);
 
@@ -112,6 +114,13 @@ test.each<[string, RegExp, string]>([
   ],
   ["a page of all messages", /SELECT id FROM messages WHERE id < \? ORDER BY id DESC LIMIT/, "INTEGER PRIMARY KEY (rowid<?)"],
   ["a page of deliveries", /INDEXED BY deliveries_by_state/, "deliveries_by_state (destination_id=? AND state=? AND rowid<?)"],
+  ["a page of waiting deliveries by due time", /next_attempt_at > \? ORDER BY/, "deliveries_due (destination_id=? AND next_attempt_at>?)"],
+  [
+    "those of one due time",
+    /next_attempt_at = \? AND id > \? ORDER BY id/,
+    "deliveries_due (destination_id=? AND next_attempt_at=? AND rowid>?)",
+  ],
+  ["the marks of a delivery", /SELECT round, started_at/, "attempts_by_delivery (delivery_id=?)"],
   ["the attempts of a delivery", /SELECT \* FROM attempts/, "attempts_by_delivery (delivery_id=?)"],
   ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
   ["a block of postings", /SELECT block FROM postings WHERE block < \?/, "INTEGER PRIMARY KEY (rowid<?)"],

@@ -1,4 +1,4 @@
-import type { DeliveryFilter, DeliverySummary } from "../../engine/ports.ts";
+import type { DeliveryFilter, DeliverySummary, DuePlace, Page } from "../../engine/ports.ts";
 import type { DeliveryId } from "../../domain/ids.ts";
 import { deliveryIds, destinationIds, jobIds } from "../../domain/ids.ts";
 import type { Problem } from "../../domain/problem.ts";
@@ -6,7 +6,7 @@ import { invalid, isProblem, notFound } from "../../domain/problem.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Pipeline, RetryJob } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
-import { presentDelivery, presentDeliveryDetails } from "../presenters.ts";
+import { presentDelivery, presentDeliveryDetails, presentListedDelivery, presentTime } from "../presenters.ts";
 import { windowsOf } from "../window.ts";
 
 function filterFrom(
@@ -23,6 +23,20 @@ function presentJob({ id, state, total, done, retried }: RetryJob) {
   return { id: jobIds.format(id), state, count: total, total, done, retried };
 }
 
+type Places<Place> = { parse(cursor: string): Place | null; format(place: Place): string };
+
+/** In the order of due times: a due time, a slash, the id that tells apart those with the same one. */
+const duePlaces: Places<DuePlace> = {
+  parse(cursor) {
+    const slash = cursor.indexOf("/");
+    const time = cursor.slice(0, slash);
+    const id = deliveryIds.parse(cursor.slice(slash + 1));
+    const at = Date.parse(time);
+    return id === null || Number.isNaN(at) ? null : { at, id };
+  },
+  format: ({ at, id }) => `${presentTime(at)}/${deliveryIds.format(id)}`,
+};
+
 export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | "jobs"> {
   const { deliveries, queries } = pipeline;
   const windowOf = windowsOf(pipeline);
@@ -32,23 +46,35 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
     const moved = action(id);
     return isProblem(moved) ? moved : presentDelivery(moved, windowOf);
   };
+  const listFrom = <Place>(
+    places: Places<Place>,
+    cursor: string | undefined,
+    read: (from: Place | null) => Page<DeliverySummary, Place>,
+  ) => {
+    const from = cursor === undefined ? null : places.parse(cursor);
+    if (cursor !== undefined && from === null) return invalid(`cursor: ${cursor} is not a cursor of this list.`);
+    const { items, nextCursor, total, totalCapped } = read(from);
+    return {
+      items: items.map((delivery) => presentListedDelivery(queries.listed(delivery), windowOf)),
+      nextCursor: nextCursor === null ? null : places.format(nextCursor),
+      total,
+      totalCapped,
+    };
+  };
   const findJob = (text: string): RetryJob | Problem => {
     const id = jobIds.parse(text);
     return (id === null ? undefined : deliveries.retryJob(id)) ?? notFound("job", text);
   };
   return {
-    "deliveries.list": ({ limit, cursor, ...input }) => {
+    "deliveries.list": ({ order, limit, cursor, ...input }) => {
       const filter = filterFrom(input, "destinationId");
       if (isProblem(filter)) return filter;
-      const before = cursor === undefined ? null : deliveryIds.parse(cursor);
-      if (cursor !== undefined && before === null) return invalid(`cursor: ${cursor} is not a cursor of this list.`);
-      const { items, nextCursor, total, totalCapped } = queries.deliveries(filter, limit, before);
-      return {
-        items: items.map((delivery) => presentDelivery(delivery, windowOf)),
-        nextCursor: nextCursor === null ? null : deliveryIds.format(nextCursor),
-        total,
-        totalCapped,
-      };
+      if (order === "due") {
+        if (filter.state !== "waiting")
+          return invalid("order: Only deliveries that are waiting have a due time. Ask for them with `state: waiting`.");
+        return listFrom(duePlaces, cursor, (after) => queries.deliveriesByDue(filter, limit, after));
+      }
+      return listFrom(deliveryIds, cursor, (before) => queries.deliveries(filter, limit, before));
     },
     "deliveries.get": (input) => {
       const id = deliveryIds.parse(input.id);

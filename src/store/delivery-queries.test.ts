@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import type { DeliveryId, DestinationId, WebhookId } from "../domain/ids.ts";
+import type { DuePlace } from "../engine/ports.ts";
+import type { TestStore } from "./store.fixture.ts";
+import { attempt, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+
+const delivery = (id: number): DeliveryId => id as DeliveryId;
+const claim = ({ store }: TestStore, destinationId: number): void =>
+  void store.claim(destinationId as DestinationId, startOfTime, Number.MAX_SAFE_INTEGER);
+
+test("pages of deliveries are complete and in order for every filter, while others change", () => {
+  const one = openTestStore();
+  for (let n = 0; n < 30; n += 1) {
+    const to = [[1], [2], [1, 2]][n % 3] ?? [];
+    one.store.commit([request([{ to }, { to }, { to }])]);
+  }
+  one.store.claim(1 as DestinationId, startOfTime, 40);
+  one.store.record(
+    [],
+    Array.from({ length: 20 }, (_, n) => moveTo(delivery(n * 2 + 1), "failed")),
+  );
+  const all = one.db.prepare("SELECT id, destination_id AS d, state FROM deliveries ORDER BY id DESC").all() as {
+    id: number;
+    d: number;
+    state: number;
+  }[];
+  const codes = { sending: 0, queued: 1, failed: 3, delivered: 6 } as const;
+  for (const destinationId of [undefined, 1, 2, 3] as (DestinationId | undefined)[]) {
+    for (const state of [undefined, "sending", "queued", "failed", "delivered"] as const) {
+      const expected = all.filter(
+        (row) => (destinationId === undefined || row.d === destinationId) && (state === undefined || row.state === codes[state]),
+      );
+      const filter = { ...(destinationId === undefined ? {} : { destinationId }), ...(state === undefined ? {} : { state }) };
+      const seen: number[] = [];
+      for (let before: DeliveryId | null = null; ;) {
+        const page = one.store.deliveries(filter, 7, before);
+        expect(page).toMatchObject({ total: expected.length, totalCapped: false });
+        seen.push(...page.items.map(({ id }) => id));
+        before = page.nextCursor;
+        if (before === null) break;
+      }
+      expect(seen).toEqual(expected.map(({ id }) => id));
+    }
+  }
+});
+
+describe("waiting deliveries by due time", () => {
+  /** Sixty of two destinations, due in an order that is not that of their ids, many at the same second. */
+  function waiting(): TestStore {
+    const one = openTestStore();
+    one.store.commit([request(Array.from({ length: 60 }, (_, n) => ({ to: [1 + (n % 2)] })))]);
+    for (const destination of [1, 2]) claim(one, destination);
+    const due = (id: number): number => startOfTime + ((id * 7) % 5) * 1000;
+    one.store.record(
+      [],
+      Array.from({ length: 60 }, (_, n) => moveTo(delivery(n + 1), n === 30 ? "failed" : "waiting", n === 30 ? null : due(n + 1))),
+    );
+    return one;
+  }
+
+  test.each([[undefined], [1], [2], [3]])("come in pages, each once, those due at the same time by their id (destination %s)", (id) => {
+    const one = waiting();
+    const filter = id === undefined ? {} : { destinationId: id as DestinationId };
+    const expected = one.db
+      .prepare("SELECT id FROM deliveries WHERE state = 2 AND coalesce(?, destination_id) = destination_id ORDER BY next_attempt_at, id")
+      .pluck()
+      .all(id ?? null);
+    const seen: number[] = [];
+    for (let after: DuePlace | null = null; ;) {
+      const page = one.store.deliveriesByDue(filter, 7, after);
+      expect(page).toMatchObject({ total: expected.length, totalCapped: false });
+      seen.push(...page.items.map((item) => item.id));
+      after = page.nextCursor;
+      if (after === null) break;
+    }
+    expect(seen).toEqual(expected);
+  });
+
+  test("go on after a place whose delivery has moved meanwhile", () => {
+    const one = waiting();
+    const { items, nextCursor } = one.store.deliveriesByDue({}, 10, null);
+    const rest = one.store.deliveriesByDue({}, 100, nextCursor).items;
+    for (const { id } of items) one.store.record([], [moveTo(id, "cancelled")]);
+    expect(one.store.deliveriesByDue({}, 100, nextCursor).items).toEqual(rest);
+  });
+});
+
+test("a listed delivery says what it delivers and shows a mark for each round: the success, else the longest", () => {
+  const one = openTestStore();
+  one.store.commit([
+    request([
+      { userId: "ada", event: "Bought", to: [1] },
+      { type: null, anonymousId: "a1", to: [1] },
+    ]),
+  ]);
+  claim(one, 1);
+  const made = (round: number, webhook: number, more: Parameters<typeof attempt>[1]) =>
+    attempt(delivery(1), { round, webhookId: webhook as WebhookId, startedAt: startOfTime + round * 1000 + webhook, ...more });
+  one.store.record(
+    [
+      made(1, 1, { status: 503, durationMs: 3 }),
+      made(1, 2, { outcome: "timeout", durationMs: 5000, response: null }),
+      made(2, 1, { status: 503, durationMs: 900 }),
+      made(2, 2, { status: 200, durationMs: 2 }),
+    ],
+    [],
+  );
+  const [second, first] = one.store.deliveries({}, 10, null).items.map((each) => one.store.listed(each));
+  expect(first).toMatchObject({
+    ...one.store.delivery(delivery(1)),
+    type: "track",
+    event: "Bought",
+    userId: "ada",
+    anonymousId: null,
+    marks: [
+      { round: 1, startedAt: startOfTime + 1001, outcome: "timeout" },
+      { round: 2, startedAt: startOfTime + 2001, outcome: "success" },
+    ],
+  });
+  expect(second).toMatchObject({ type: null, event: null, userId: null, anonymousId: "a1", marks: [] });
+});

@@ -6,6 +6,7 @@
 import { createApi, type Api } from "./api/api.ts";
 import { PortTaken, type PortRole } from "./app-errors.ts";
 import { createChangeFeed } from "./engine/changes.ts";
+import { createClients } from "./engine/clients/clients.ts";
 import { Activity } from "./engine/clock/activity.ts";
 import { Holds } from "./engine/clock/holds.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
@@ -119,12 +120,25 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
 
   let addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
 
+  const clients = createClients({
+    store,
+    configuration,
+    clock,
+    activity,
+    holds,
+    trust,
+    changes,
+    seed: () => configuration.settings().seed,
+    ingestUrl: () => addresses.ingestUrl,
+  });
+
   const pipeline: Pipeline = {
     clock,
     configuration,
     messages: createMessages({ store, configuration, ingest, sender, changes }),
     deliveries,
     endpoints,
+    clients,
     workspaces,
     queries: store,
     changes,
@@ -139,6 +153,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     async reset(what) {
       workspaces.stop();
+      clients.reset(what);
       await station.clear(() => {
         if (what === "everything") store.clearEverything();
         else store.clearMessages();
@@ -176,6 +191,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
       addresses = { ingestUrl, endpointsUrl: url, endpointsTlsUrl: tlsUrl, dataDir };
       clock.start();
       station.start();
+      clients.start();
       deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
       upkeep.start();
       return addresses;
@@ -183,6 +199,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     async stop() {
       upkeep.stop();
       workspaces.stop();
+      await clients.stop();
       await ingest.stop();
       await station.stop();
       await endpoints.stop();

@@ -198,6 +198,39 @@ describe("the control API on the whole pipeline", () => {
     expect(await ask("about.get", {})).toEqual({ version: "1.2.3", ...addresses });
   });
 
+  test("makes a simulated client, calls through it, and shows what became of the calls", async () => {
+    const source = await ask("sources.create", { name: "Web", faults: [{ do: "answer", status: 500, times: 1 }] });
+    const { id } = await ask("clients.create", { name: "Checkout", sourceId: source.id, flushAt: 2 });
+    await ask("clients.update", { id, flushAfter: 60_000, endpoint: null });
+    const call = { userId: "u", event: "Bought" };
+    expect(await ask("clients.call", { id, type: "track", call })).toMatchObject({ batchId: null, client: { queued: 1 } });
+    const second = await ask("clients.call", { id, type: "page", call: { userId: "u" } });
+    await ask("pipeline.settle", {});
+    const { current } = await ask("clients.get", { id });
+    expect(current).toMatchObject({ id: second.batchId, tries: [{ status: 500 }] });
+    await ask("clock.advance", { byMs: 1000 });
+    expect((await ask("clients.list", {})).items).toMatchObject([{ id, sourceId: source.id, counts: { sent: 2 } }]);
+    expect((await ask("clients.batches", { id, limit: 1 })).items).toMatchObject([{ state: "sent", messages: 2 }]);
+    expect((await ask("clients.log", { id, limit: 1 })).items).toMatchObject([{ event: "sent", line: expect.stringContaining("200") }]);
+    expect(await refused("clients.call", { id, type: "track", call: { userId: "u" } })).toMatchObject([
+      400,
+      "invalid_call",
+      "You must pass 'event'.",
+    ]);
+    expect(await refused("clients.call", { id, type: "delete", call })).toMatchObject([
+      400,
+      "invalid",
+      expect.stringContaining("type must be"),
+    ]);
+    await ask("clients.generate", { id, count: 5, perSecond: 1 });
+    await ask("clients.stopGenerating", { id });
+    await ask("clients.flush", { id });
+    await ask("clients.close", { id });
+    await ask("clients.reopen", { id });
+    await ask("clients.delete", { id });
+    expect(await refused("clients.get", { id: "none" })).toMatchObject([404, "not_found", expect.any(String)]);
+  });
+
   test("adopts and forgets unknown keys", async () => {
     await send("stranger", { userId: "u", event: "A" });
     await send("other", { userId: "u", event: "A" });

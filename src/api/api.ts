@@ -12,6 +12,7 @@ import type { Problem } from "../domain/problem.ts";
 import { isProblem, notFound, problem } from "../domain/problem.ts";
 import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
 import { storeFailure } from "../engine/store-failure.ts";
+import { clientHandlers } from "./handlers/clients.ts";
 import { clockHandlers } from "./handlers/clock.ts";
 import { configurationHandlers } from "./handlers/configuration.ts";
 import { deliveryHandlers } from "./handlers/deliveries.ts";
@@ -55,6 +56,7 @@ export function createApi({
     ...deliveryHandlers(pipeline),
     ...clockHandlers(pipeline),
     ...endpointHandlers(pipeline),
+    ...clientHandlers(pipeline),
     ...settingsHandlers(pipeline),
     ...retryProfileHandlers(pipeline),
     ...unknownKeyHandlers(pipeline),

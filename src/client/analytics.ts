@@ -105,13 +105,15 @@ export class Analytics {
 
   /**
    * Sends what is queued, with all its tries, and lets go of the connection. Calls throw from now on. With `timeoutMs`, what is
-   * not sent by then goes to `onError`.
+   * not sent by then goes to `onError`; with 0, nothing is sent any more.
    */
   close({ timeoutMs = Number.POSITIVE_INFINITY }: { timeoutMs?: number | undefined } = {}): Promise<void> {
+    const giveUp = (): void => this.#outbox.abandon("the client was closed before it could be sent");
+    if (timeoutMs <= 0) giveUp();
     this.#closed ??= this.#close();
-    if (!Number.isFinite(timeoutMs)) return this.#closed;
+    if (timeoutMs <= 0 || !Number.isFinite(timeoutMs)) return this.#closed;
     const { time } = this.#settings;
-    const deadline = time.schedule(time.now() + timeoutMs, () => this.#outbox.abandon("the client was closed before it could be sent"));
+    const deadline = time.schedule(time.now() + timeoutMs, giveUp);
     return this.#closed.finally(() => deadline.cancel());
   }
 
@@ -180,7 +182,8 @@ export class Analytics {
   #newSender(endpoint: string): Sender {
     const { wire, timeout, agent } = this.#settings;
     const url = new URL(endpoint + pathOf(wire));
-    return createSender({ url, headers: (host, length) => headersOf(wire, host, this.#writeKey, length), timeoutMs: timeout, agent });
+    const own = typeof agent === "function" ? agent(url) : agent;
+    return createSender({ url, headers: (host, length) => headersOf(wire, host, this.#writeKey, length), timeoutMs: timeout, agent: own });
   }
 
   #report(happening: Happening): void {

@@ -54,6 +54,20 @@ describe("close", () => {
     expect(errors).toMatchObject([{ tries: 1, message: "1 message was not sent: the client was closed before it could be sent." }]);
   });
 
+  test("with no time at all it sends nothing more, and breaks off what is on the wire", async () => {
+    const { server, client, track, next, errors } = await start({ flushAt: 2 }, ["hang"]);
+    const sending = next("sending");
+    track(5);
+    await sending;
+    await client.close({ timeoutMs: 0 });
+    expect(errors.map(({ messages, tries }) => [messages.length, tries])).toEqual([
+      [2, 1],
+      [2, 0],
+      [1, 0],
+    ]);
+    expect(server.received.length).toBeLessThanOrEqual(1);
+  });
+
   test("leaves no timer behind", async () => {
     const { client, time, track } = await start();
     track(3);

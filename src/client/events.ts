@@ -19,9 +19,12 @@ export type ClientState = {
 
 export type FlushReason = "size" | "time" | "flush" | "close";
 
+/** Bytes are those of its messages. */
+export type FlushedBatch = { batchId: string; messages: number; bytes: number };
+
 export type Happening =
   | { event: "queued"; type: CallType; messageId: string; messageBytes: number }
-  | { event: "flushed"; reason: FlushReason; messages: number; inBatches: number }
+  | { event: "flushed"; reason: FlushReason; messages: number; batches: readonly FlushedBatch[] }
   | { event: "sending"; batchId: string; messages: number; batchBytes: number; tries: number }
   | { event: "sent"; batchId: string; messages: number; tries: number; answer: Answer }
   | { event: "retried"; batchId: string; messages: number; tries: number; failure: string; answer: Answer | null; nextTryAt: number }

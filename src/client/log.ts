@@ -17,7 +17,7 @@ function textOf(event: ClientEvent): string {
     case "queued":
       return `queued ${event.type} ${event.messageId} (${state.queued} of ${state.flushAt})`;
     case "flushed":
-      return `flushing ${counted(event.messages, "message")} in ${counted(event.inBatches, "batch", "batches")} (${reasons[event.reason]})`;
+      return `flushing ${counted(event.messages, "message")} in ${counted(event.batches.length, "batch", "batches")} (${reasons[event.reason]})`;
     case "sending":
       return `sending batch ${event.batchId}: ${counted(event.messages, "message")}, ${event.batchBytes} bytes, try ${event.tries}`;
     case "sent":

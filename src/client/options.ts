@@ -32,8 +32,8 @@ export type AnalyticsOptions = FlushOptions & {
   maxTries?: number | undefined;
   /** How many milliseconds one request may take, of real time whatever `time` is. Default: 10,000. */
   timeout?: number | undefined;
-  /** Of `node:http` or `node:https`, for proxies and certificates. It is not destroyed by `close`. */
-  agent?: Agent | undefined;
+  /** Of `node:http` or `node:https`, for proxies and certificates; or what makes one for an endpoint. It is not destroyed by `close`. */
+  agent?: Agent | ((endpoint: URL) => Agent) | undefined;
   /** Gets what could not be sent. Without it, a warning of the process says that it happened. */
   onError?: ((error: NotSentError) => void) | undefined;
   /** Is told everything that happens, after it has. */
@@ -55,7 +55,7 @@ export type Settings = {
   maxQueueBytes: number;
   maxTries: number;
   timeout: number;
-  agent: Agent | undefined;
+  agent: Agent | ((endpoint: URL) => Agent) | undefined;
   onError: ((error: NotSentError) => void) | undefined;
   onEvent: ((event: ClientEvent) => void) | undefined;
   time: Time;

@@ -39,11 +39,11 @@ export type Outbox = {
   readonly bytes: number;
   /** When every batch that is here now is sent or given up. */
   drained(): Promise<void>;
-  /** Gives up every batch that is here now. */
+  /** Gives up every batch that is here, and from now on every one that comes. */
   abandon(reason: string): void;
 };
 
-type Entry = { batch: Batch; next: Entry | null; settled: (() => void)[]; abandoned: string | null };
+type Entry = { batch: Batch; next: Entry | null; settled: (() => void)[] };
 
 export function createOutbox({ time, retry, encode, send, report, notSent }: OutboxOptions): Outbox {
   let first: Entry | null = null;
@@ -53,6 +53,7 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
   let running = false;
   let exchange: Exchange | null = null;
   let wait: { timer: Timer; end: () => void } | null = null;
+  let abandoned: string | null = null;
 
   async function run(): Promise<void> {
     running = true;
@@ -68,8 +69,8 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
     const messages = entry.batch.messages.length;
     let outcome: Outcome = { error: new Error("never tried") };
     let tries = 0;
-    const body = entry.abandoned === null ? encode(entry.batch) : Buffer.alloc(0);
-    while (entry.abandoned === null) {
+    const body = abandoned === null ? encode(entry.batch) : Buffer.alloc(0);
+    while (abandoned === null) {
       tries += 1;
       exchange = send(body);
       report({ event: "sending", batchId: id, messages, batchBytes: body.length, tries });
@@ -80,13 +81,13 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
         report({ event: "sent", batchId: id, messages, tries, answer: outcome.answer });
         return;
       }
-      if (entry.abandoned !== null || tries >= retry.maxTries || !isRetried(outcome)) break;
+      if (abandoned !== null || tries >= retry.maxTries || !isRetried(outcome)) break;
       const nextTryAt = time.now() + delayBefore(tries + 1, outcome, time.now(), retry.random);
       const waited = until(nextTryAt);
       report({ event: "retried", batchId: id, messages, tries, failure: failureOf(outcome), answer: answerOf(outcome), nextTryAt });
       await waited;
     }
-    const failure = entry.abandoned ?? failureOf(outcome);
+    const failure = abandoned ?? failureOf(outcome);
     take(entry);
     report({ event: "failed", batchId: id, messages, tries, failure, answer: answerOf(outcome) });
     notSent(errorOf(entry.batch, failure, tries, outcome));
@@ -111,7 +112,7 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
 
   return {
     push(batch) {
-      const entry: Entry = { batch, next: null, settled: [], abandoned: null };
+      const entry: Entry = { batch, next: null, settled: [] };
       if (last === null) first = entry;
       else last.next = entry;
       last = entry;
@@ -134,7 +135,7 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
       });
     },
     abandon(reason) {
-      for (let entry = first; entry !== null; entry = entry.next) entry.abandoned = reason;
+      abandoned = reason;
       exchange?.abort(reason);
       wait?.timer.cancel();
       wait?.end();

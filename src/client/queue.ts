@@ -65,7 +65,8 @@ export function createQueue({ time, maxQueueBytes, newId, envelopeBytes, outbox,
     bytes = 0;
     // All are in their place before an observer, who may make calls, hears of it.
     for (const batch of batches) outbox.push(batch);
-    report({ event: "flushed", reason, messages: flushed, inBatches: batches.length });
+    const cutUp = batches.map((batch) => ({ batchId: batch.id, messages: batch.messages.length, bytes: batch.bytes }));
+    report({ event: "flushed", reason, messages: flushed, batches: cutUp });
     outbox.start();
   }
 

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { defineCall } from "./call.ts";
+import { clientDraft } from "./clients.ts";
 import { payloadShape, webhookDraft } from "./destinations.ts";
 import { endpointDraft } from "./endpoints.ts";
 import { retryProfileDraft } from "./retry-profiles.ts";
@@ -28,6 +29,7 @@ const configurationDocument = z
     sources: z.array(sourceDraft).optional(),
     endpoints: z.array(endpointDraft).optional(),
     destinations: z.array(configuredDestination).optional(),
+    clients: z.array(clientDraft.omit({ sourceId: true }).extend({ writeKey: z.string() })).optional(),
   })
   .meta({ id: "Configuration" });
 export type ConfigurationDocument = z.output<typeof configurationDocument>;

@@ -52,7 +52,7 @@ describe("the contract", () => {
     expect(places).toContain(place);
   });
 
-  test.each(["sources", "destinations", "endpoints", "retry-profiles", "jobs"])("lists, reads and deletes %s", (kind) => {
+  test.each(["sources", "destinations", "endpoints", "clients", "retry-profiles", "jobs"])("lists, reads and deletes %s", (kind) => {
     expect(places).toEqual(expect.arrayContaining([`GET /api/${kind}`, `GET /api/${kind}/{id}`, `DELETE /api/${kind}/{id}`]));
   });
 

@@ -3,6 +3,7 @@
 import { aboutCalls } from "./about.ts";
 import type { Call, CallAnswer, CallInput, CheckedInput } from "./call.ts";
 import { audienceCalls } from "./audiences.ts";
+import { clientCalls } from "./clients.ts";
 import { clockCalls } from "./clock.ts";
 import { computedTraitCalls } from "./computed-traits.ts";
 import { configurationCalls } from "./configuration.ts";
@@ -27,6 +28,7 @@ const all = [
   ...deliveryCalls,
   ...clockCalls,
   ...endpointCalls,
+  ...clientCalls,
   ...settingsCalls,
   ...retryProfileCalls,
   ...unknownKeyCalls,

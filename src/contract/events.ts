@@ -12,6 +12,7 @@ export const change = z
       "destinations",
       "endpoints",
       "received",
+      "clients",
       "retry-profiles",
       "settings",
       "unknown-keys",

@@ -1,6 +1,6 @@
-/** What a user sets up: sources, destinations, retry profiles, test endpoints, settings. */
+/** What a user sets up: sources, destinations, retry profiles, test endpoints, simulated clients, settings. */
 
-import type { DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "./ids.ts";
+import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "./ids.ts";
 import type { MessageType, SourceKind } from "./states.ts";
 
 type AnswerMode = "explain" | "production";
@@ -122,5 +122,25 @@ export type TestEndpoint = {
   path: string;
   steps: Step[];
   after: "repeat-last" | "start-over";
+  createdAt: number;
+};
+
+/** Which version of the Go library a client's requests look like. */
+export const wireModes = ["v2.1", "v2.0", "v1.2"] as const;
+type WireMode = (typeof wireModes)[number];
+
+/** A client library's client inside Hookyard. */
+export type SimulatedClient = {
+  id: ClientId;
+  name: string;
+  /** Any key: one that no source has is refused at ingest, as a real client's would be. */
+  writeKey: string;
+  wire: WireMode;
+  flushAt: number;
+  /** Milliseconds of clock time since the last flush. */
+  flushAfter: number;
+  /** What stands before `/v1/batch`; null is our own ingest port, wherever it is. */
+  endpoint: string | null;
+  strict: boolean;
   createdAt: number;
 };

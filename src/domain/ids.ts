@@ -21,6 +21,7 @@ export type ProfileId = Id<"profile">;
 export type AudienceId = Id<"audience">;
 export type ComputedTraitId = Id<"computed trait">;
 export type DeletionId = Id<"deletion">;
+export type ClientId = Id<"client">;
 
 const width = 9;
 
@@ -51,3 +52,4 @@ export const profileIds = spelling<ProfileId>("prf");
 export const audienceIds = spelling<AudienceId>("aud");
 export const computedTraitIds = spelling<ComputedTraitId>("trt");
 export const deletionIds = spelling<DeletionId>("del");
+export const clientIds = spelling<ClientId>("clt");

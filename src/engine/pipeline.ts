@@ -3,8 +3,19 @@
  * together; the handlers in `api/` are its only callers.
  */
 
-import type { CustomRetryProfile, Destination, RetryProfile, Settings, Source, Step, TestEndpoint } from "../domain/configuration.ts";
+import type { ClientEvent } from "../client/client.ts";
 import type {
+  CustomRetryProfile,
+  Destination,
+  RetryProfile,
+  Settings,
+  SimulatedClient,
+  Source,
+  Step,
+  TestEndpoint,
+} from "../domain/configuration.ts";
+import type {
+  ClientId,
   DeliveryId,
   DestinationId,
   EndpointId,
@@ -15,7 +26,7 @@ import type {
   SourceId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
-import type { MessageType } from "../domain/states.ts";
+import type { MessageType, Outcome } from "../domain/states.ts";
 import type { AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
 
@@ -25,6 +36,7 @@ export type Pipeline = {
   messages: Messages;
   deliveries: Deliveries;
   endpoints: Endpoints;
+  clients: Clients;
   workspaces: Workspaces;
   queries: QueryStore;
   changes: ChangeFeed;
@@ -166,6 +178,102 @@ export type Endpoints = {
   presets(): EndpointPreset[];
 };
 
+// ── simulated clients ────────────────────────────────────────────────────────────────────────────────────────
+
+/** The write key as it is, or that of a source at this moment. */
+export type ClientDraft = Pick<SimulatedClient, "name"> &
+  Partial<Omit<SimulatedClient, "id" | "name" | "createdAt">> & { sourceId?: SourceId };
+
+export type CallType = Exclude<MessageType, "delete">;
+
+/** A call in short, as messages are listed. */
+export type ClientCall = { type: CallType; messageId: string; event: string | null; userId: string | null };
+
+export type ClientTry = {
+  startedAt: number;
+  /** Null while it is on the wire. */
+  durationMs: number | null;
+  /** The duration is clock time, because a test endpoint held the request. */
+  simulated: boolean;
+  outcome: Outcome | null;
+  status: number | null;
+  failure: string | null;
+  /** The first 2,000 characters of the answer's body, and how many it had. */
+  answer: string;
+  answerLength: number;
+};
+
+type ClientBatchState = "queued" | "sending" | "waiting" | "sent" | "failed";
+
+export type ClientBatch = {
+  /** Its `messageId` on the wire. */
+  id: string;
+  /** Counted from 1, as they were flushed. */
+  number: number;
+  state: ClientBatchState;
+  reason: "size" | "time" | "flush" | "close";
+  flushedAt: number;
+  messages: number;
+  /** Of the request's body; before the first try, of the messages alone. */
+  bytes: number;
+  /** The first hundred of its messages. */
+  calls: ClientCall[];
+  tries: ClientTry[];
+  nextTryAt: number | null;
+};
+
+/** A line as `DEBUG=analytics` writes it. */
+export type ClientLogLine = { number: number; at: number; event: ClientEvent["event"]; line: string };
+
+export type ClientView = SimulatedClient & {
+  /** The source that has its write key now. */
+  sourceId: SourceId | null;
+  /** Where its batches go. */
+  url: string;
+  state: "running" | "closing" | "closed";
+  queued: number;
+  nextFlushAt: number | null;
+  /** Batches that are flushed and neither sent nor given up. */
+  underWay: number;
+  nextTryAt: number | null;
+  /** Of all messages that it holds. */
+  bytes: number;
+  counts: { calls: number; sent: number; failed: number; batches: number; retries: number };
+  generating: { count: number; made: number; perSecond: number } | null;
+};
+
+export type ClientDetails = ClientView & {
+  /** The first hundred that wait for a flush, oldest first. */
+  queue: ClientCall[];
+  /** The batch that is on the wire or waits for its next try; those behind it wait for it. */
+  current: ClientBatch | null;
+};
+
+/** Newest first; `dropped` counts what was recorded and made room for newer ones. */
+export type ClientPage<Item> = { items: Item[]; nextCursor: number | null; total: number; dropped: number };
+
+export type Clients = {
+  list(): ClientView[];
+  get(id: ClientId): ClientDetails | undefined;
+  create(draft: ClientDraft): ClientDetails | Problem;
+  update(id: ClientId, changes: Partial<ClientDraft>): ClientDetails | Problem;
+  /** Closes it, and forgets it at once; what it holds is sent all the same. */
+  delete(id: ClientId): Problem | null;
+  /** One call, as a program would make it. `batchId` says that it made a flush. */
+  call(id: ClientId, type: CallType, call: unknown): { messageId: string; batchId: string | null; client: ClientDetails } | Problem;
+  /** Does not wait for the answers. */
+  flush(id: ClientId): ClientDetails | Problem;
+  /** With a time of the clock after which what is not sent is given up. */
+  close(id: ClientId, timeoutMs?: number): ClientDetails | Problem;
+  /** After a close, as when its program is started again. */
+  reopen(id: ClientId): ClientDetails | Problem;
+  /** Calls drawn from the seed, at a pace of the clock; one at a time. */
+  generate(id: ClientId, count: number, perSecond: number): ClientDetails | Problem;
+  stopGenerating(id: ClientId): ClientDetails | Problem;
+  batches(id: ClientId, limit: number, before: number | null): ClientPage<ClientBatch> | Problem;
+  log(id: ClientId, limit: number, before: number | null): ClientPage<ClientLogLine> | Problem;
+};
+
 // ── what changed ─────────────────────────────────────────────────────────────────────────────────────────────
 
 export type Area =
@@ -175,6 +283,7 @@ export type Area =
   | "destinations"
   | "endpoints"
   | "received"
+  | "clients"
   | "retry-profiles"
   | "settings"
   | "unknown-keys"

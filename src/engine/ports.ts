@@ -4,9 +4,18 @@
  * Times are epoch milliseconds of the clock unless a name says wall.
  */
 
-import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
+import type {
+  CustomRetryProfile,
+  Destination,
+  PayloadShape,
+  Settings,
+  SimulatedClient,
+  Source,
+  TestEndpoint,
+} from "../domain/configuration.ts";
 import type {
   AttemptId,
+  ClientId,
   DeliveryId,
   DestinationId,
   EndpointId,
@@ -43,6 +52,11 @@ export type ConfigurationStore = {
   insertRetryProfile(profile: Omit<CustomRetryProfile, "id">): CustomRetryProfile;
   updateRetryProfile(profile: CustomRetryProfile): void;
   deleteRetryProfile(id: RetryProfileId): void;
+
+  clients(): SimulatedClient[];
+  insertClient(client: Omit<SimulatedClient, "id">): SimulatedClient;
+  updateClient(client: SimulatedClient): void;
+  deleteClient(id: ClientId): void;
 
   settings(): Settings;
   saveSettings(settings: Settings): void;

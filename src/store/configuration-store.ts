@@ -1,6 +1,6 @@
-import type { CustomRetryProfile, Destination, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
+import type { CustomRetryProfile, Destination, Settings, SimulatedClient, Source, TestEndpoint } from "../domain/configuration.ts";
 import { defaultSettings } from "../domain/configuration.ts";
-import type { DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { ClockStore, ConfigurationStore, NewDestination, StoredClock } from "../engine/ports.ts";
 import type { Db } from "./open.ts";
 
@@ -21,6 +21,7 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClockStor
     ...destinations(db),
     ...endpoints(db),
     ...retryProfiles(db),
+    ...clients(db),
     settings: () => ({ ...defaultSettings, ...read<Partial<Settings>>("settings") }),
     saveSettings(settings) {
       meta.set.run("settings", JSON.stringify(settings));
@@ -125,5 +126,22 @@ function retryProfiles(db: Db) {
     },
     updateRetryProfile: (profile: CustomRetryProfile): void => void update.run(profile.name, JSON.stringify(profile), profile.id),
     deleteRetryProfile: (id: RetryProfileId): void => void remove.run(id),
+  };
+}
+
+function clients(db: Db) {
+  const select = db.prepare<[], Row>("SELECT id, body FROM clients ORDER BY id");
+  const insert = db.prepare<[string]>("INSERT INTO clients (body) VALUES (?)");
+  const update = db.prepare<[string, number]>("UPDATE clients SET body = ? WHERE id = ?");
+  const remove = db.prepare<[number]>("DELETE FROM clients WHERE id = ?");
+  return {
+    clients: (): SimulatedClient[] =>
+      select.all().map(({ id, body }) => ({ ...(JSON.parse(body) as SimulatedClient), id: id as ClientId })),
+    insertClient: (client: Omit<SimulatedClient, "id">): SimulatedClient => {
+      const { lastInsertRowid } = insert.run(JSON.stringify(client));
+      return { ...client, id: Number(lastInsertRowid) as ClientId };
+    },
+    updateClient: (client: SimulatedClient): void => void update.run(JSON.stringify(client), client.id),
+    deleteClient: (id: ClientId): void => void remove.run(id),
   };
 }

@@ -33,7 +33,10 @@ const recordTables = [
   "deletion_messages",
   "suppressions",
 ];
-const configurationTables = ["sources", "webhooks", "destinations", "endpoints", "retry_profiles", "audiences", "computed_traits"];
+const configurationTables = [
+  ...["sources", "webhooks", "destinations", "endpoints", "retry_profiles", "clients"],
+  ...["audiences", "computed_traits"],
+];
 
 type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
 

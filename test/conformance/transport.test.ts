@@ -155,7 +155,27 @@ describe.each([
     expect(await transport.call("sources.list", {})).toEqual({ items: [] });
   });
 
+  test("a simulated client is made, called, watched and read", async () => {
+    const { app, transport } = await opened();
+    await app.start();
+    const source = await transport.call("sources.create", { name: "Shop" });
+    const { id } = await transport.call("clients.create", { name: "Checkout", sourceId: source.id, flushAt: 2 });
+    const watcher = watching(transport);
+    await watcher.hears(["connected"]);
+    const call = { userId: "u", event: "‮<b>\u0000 \ud800", properties: { __proto__: 1, total: 1.5, none: null } };
+    await transport.call("clients.call", { id, type: "track", call });
+    const { batchId } = await transport.call("clients.call", { id, type: "track", call });
+    await vi.waitFor(() => expect(watcher.heard).toContainEqual({ ...(changeOf("clients", id) as object) }), { interval: 5 });
+    await transport.call("pipeline.settle", {});
+    const { items } = await transport.call("clients.batches", { id });
+    expect(items).toMatchObject([{ id: batchId, state: "sent", calls: [{ event: "‮<b>\u0000 \ud800" }, {}] }]);
+    const log = await transport.call("clients.log", { id, limit: 3 });
+    expect(log.items.map(({ event }) => event)).toEqual(["sent", "sending", "flushed"]);
+  });
+
   test.each([
+    ["clients.get", { id: "clt_none" }, 404],
+    ["clients.call", { id: "clt_000000001", type: "track", call: {} }, 404],
     ["sources.get", { id: "src_none" }, 404],
     ["sources.create", { name: 7 }, 400],
     ["sources.create", { name: "Shop", colour: "red" }, 400],

@@ -100,6 +100,7 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
 
   return {
     ...addresses,
+    changes: app.api.changes,
     call,
     ingest,
     /** One track; answers the id of its message. */
@@ -138,6 +139,8 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       const byMs = (1000 - (Date.parse(now) % 1000)) % 1000;
       return Date.parse((await call("clock.advance", { byMs })).now);
     },
+    /** The answer as it is, for calls that are refused. */
+    answer: <Name extends CallName>(name: Name, input: InputOf<Name>) => app.api.call(name, input),
     /** The answer of a call that is refused. */
     async refused<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<{ status: number; code: unknown }> {
       const { status, body } = await app.api.call(name, input);

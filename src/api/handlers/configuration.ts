@@ -13,7 +13,7 @@ export function configurationHandlers(pipeline: Pipeline): HandlersOf<"configura
   };
 }
 
-function exportConfiguration({ configuration, endpoints }: Pipeline, secrets: boolean): ConfigurationDocument {
+function exportConfiguration({ configuration, endpoints, clients }: Pipeline, secrets: boolean): ConfigurationDocument {
   const exported = configuration.sources().filter(({ kind }) => kind !== "audience");
   const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
   return {
@@ -33,6 +33,15 @@ function exportConfiguration({ configuration, endpoints }: Pipeline, secrets: bo
       webhooks: webhooks.map(({ url, headers }) => ({ url, headers })),
       ...(secrets ? { sharedSecret } : {}),
     })),
+    clients: clients.list().map(({ name, writeKey, wire, flushAt, flushAfter, endpoint, strict }) => ({
+      name,
+      writeKey,
+      wire,
+      flushAt,
+      flushAfter,
+      endpoint,
+      strict,
+    })),
   };
 }
 
@@ -47,7 +56,7 @@ function importConfiguration(pipeline: Pipeline, document: ConfigurationDocument
   const twice = repeatedIn(document);
   if (twice !== null) return twice;
   const done = { created: 0, updated: 0 };
-  for (const entries of [settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries]) {
+  for (const entries of [settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries]) {
     for (const { what, exists, apply } of entries(pipeline, document)) {
       const answer = apply();
       if (isProblem(answer)) return { ...answer, message: `${what}: ${answer.message}` };
@@ -64,6 +73,7 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
     ["retryProfiles", (document.retryProfiles ?? []).map((profile) => profile.name)],
     ["endpoints", (document.endpoints ?? []).map((endpoint) => endpoint.path ?? endpoint.name)],
     ["destinations", (document.destinations ?? []).map((destination) => destination.name)],
+    ["clients", (document.clients ?? []).map((client) => client.name)],
   ];
   for (const [name, keys] of lists) {
     const repeated = keys.find((key, index) => key !== undefined && keys.indexOf(key) !== index);
@@ -132,6 +142,17 @@ function destinationEntries({ configuration }: Pipeline, { destinations = [] }: 
       return existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);
     };
     return { what: `destinations[${index}]`, exists: existing !== undefined, apply };
+  });
+}
+
+function clientEntries({ clients }: Pipeline, { clients: drafts = [] }: ConfigurationDocument): Entry[] {
+  return drafts.map((draft, index) => {
+    const existing = clients.list().find((client) => client.name === draft.name);
+    return {
+      what: `clients[${index}]`,
+      exists: existing !== undefined,
+      apply: () => (existing === undefined ? clients.create(draft) : clients.update(existing.id, draft)),
+    };
   });
 }
 

@@ -1,0 +1,99 @@
+import type { ClientAnswer, ClientBatchAnswer, ClientDetailsAnswer } from "../../contract/clients.ts";
+import { clientIds, sourceIds, type ClientId } from "../../domain/ids.ts";
+import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import type { ClientBatch, ClientDetails, ClientDraft, ClientPage, ClientView, Pipeline } from "../../engine/pipeline.ts";
+import type { HandlersOf } from "../handler.ts";
+import { presentTime } from "../presenters.ts";
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : presentTime(at));
+
+function presentClient(client: ClientView): ClientAnswer {
+  return {
+    ...client,
+    id: clientIds.format(client.id),
+    sourceId: client.sourceId === null ? null : sourceIds.format(client.sourceId),
+    createdAt: presentTime(client.createdAt),
+    nextFlushAt: timeOrNull(client.nextFlushAt),
+    nextTryAt: timeOrNull(client.nextTryAt),
+  };
+}
+
+function presentBatch(batch: ClientBatch): ClientBatchAnswer {
+  return {
+    ...batch,
+    flushedAt: presentTime(batch.flushedAt),
+    tries: batch.tries.map((each) => ({ ...each, startedAt: presentTime(each.startedAt) })),
+    nextTryAt: timeOrNull(batch.nextTryAt),
+  };
+}
+
+function presentDetails({ queue, current, ...client }: ClientDetails): ClientDetailsAnswer {
+  return { ...presentClient(client), queue, current: current === null ? null : presentBatch(current) };
+}
+
+/** Their cursor is the number of the last item of a page. */
+function presentPage<Item, Presented>(
+  { items, nextCursor, total, dropped }: ClientPage<Item>,
+  present: (item: Item) => Presented,
+): { items: Presented[]; nextCursor: string | null; total: number; dropped: number } {
+  return { items: items.map(present), nextCursor: nextCursor === null ? null : String(nextCursor), total, dropped };
+}
+
+function cursorOf(text: string | undefined): number | null | Problem {
+  if (text === undefined) return null;
+  return /^\d{1,15}$/.test(text) ? Number(text) : invalid(`cursor: ${text} is not a cursor of this list.`);
+}
+
+export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
+  /** Does it with the client of that id. */
+  const withClient = <Answer>(text: string, act: (id: ClientId) => Answer): Answer | Problem => {
+    const id = clientIds.parse(text);
+    return id === null ? notFound("client", text) : act(id);
+  };
+  const presented = (answer: ClientDetails | Problem): ClientDetailsAnswer | Problem =>
+    isProblem(answer) ? answer : presentDetails(answer);
+
+  return {
+    "clients.list": () => ({ items: clients.list().map(presentClient) }),
+    "clients.create": (draft) => {
+      const checked = draftOf(draft);
+      return isProblem(checked) ? checked : presented(clients.create({ ...checked, name: draft.name }));
+    },
+    "clients.get": ({ id: text }) => presented(withClient(text, (id) => clients.get(id) ?? notFound("client", text))),
+    "clients.update": ({ id: text, ...changes }) => {
+      const checked = draftOf(changes);
+      return isProblem(checked) ? checked : presented(withClient(text, (id) => clients.update(id, checked)));
+    },
+    "clients.delete": ({ id: text }) => withClient(text, (id) => clients.delete(id)) ?? { id: text },
+    "clients.call": ({ id: text, type, call }) => {
+      const made = withClient(text, (id) => clients.call(id, type, call));
+      return isProblem(made) ? made : { ...made, client: presentDetails(made.client) };
+    },
+    "clients.flush": ({ id: text }) => presented(withClient(text, (id) => clients.flush(id))),
+    "clients.close": ({ id: text, timeoutMs }) => presented(withClient(text, (id) => clients.close(id, timeoutMs))),
+    "clients.reopen": ({ id: text }) => presented(withClient(text, (id) => clients.reopen(id))),
+    "clients.generate": ({ id: text, count, perSecond }) => presented(withClient(text, (id) => clients.generate(id, count, perSecond))),
+    "clients.stopGenerating": ({ id: text }) => presented(withClient(text, (id) => clients.stopGenerating(id))),
+    "clients.batches": ({ id: text, limit, cursor }) => {
+      const before = cursorOf(cursor);
+      if (isProblem(before)) return before;
+      const found = withClient(text, (id) => clients.batches(id, limit, before));
+      return isProblem(found) ? found : presentPage(found, presentBatch);
+    },
+    "clients.log": ({ id: text, limit, cursor }) => {
+      const before = cursorOf(cursor);
+      if (isProblem(before)) return before;
+      const found = withClient(text, (id) => clients.log(id, limit, before));
+      return isProblem(found) ? found : presentPage(found, (line) => ({ ...line, at: presentTime(line.at) }));
+    },
+  };
+}
+
+function draftOf({
+  sourceId,
+  ...draft
+}: Partial<Omit<ClientDraft, "sourceId">> & { sourceId?: string | undefined }): Partial<ClientDraft> | Problem {
+  if (sourceId === undefined) return draft;
+  const id = sourceIds.parse(sourceId);
+  return id === null ? notFound("source", sourceId) : { ...draft, sourceId: id };
+}

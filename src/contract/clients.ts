@@ -1,0 +1,220 @@
+import { z } from "zod";
+import { wireModes } from "../domain/configuration.ts";
+import { messageTypes, outcomes } from "../domain/states.ts";
+import { defineCall } from "./call.ts";
+import { byId, deleted, listOf, page, time } from "./shapes.ts";
+
+const wire = z.enum(wireModes);
+const callType = z.enum(messageTypes).exclude(["delete"]);
+
+const clientMembers = {
+  id: z.string(),
+  name: z.string(),
+  writeKey: z.string(),
+  sourceId: z.string().nullable().describe("The source that has its write key now."),
+  wire,
+  flushAt: z.int(),
+  flushAfter: z.int().describe("Milliseconds of clock time since the last flush."),
+  endpoint: z.string().nullable().describe("Null: Hookyard's own ingest port."),
+  strict: z.boolean(),
+  createdAt: time,
+  url: z.string().describe("Where its batches go."),
+  state: z.enum(["running", "closing", "closed"]),
+  queued: z.int().describe("Messages that wait for a flush: 7 of `flushAt`."),
+  nextFlushAt: time.nullable().describe("Null while nothing waits for a flush."),
+  underWay: z.int().describe("Batches that are flushed and neither sent nor given up."),
+  nextTryAt: time.nullable().describe("Of the batch that waits for its next try; those behind it wait for it."),
+  bytes: z.int().describe("Of all messages that it holds."),
+  counts: z
+    .object({ calls: z.int(), sent: z.int(), failed: z.int(), batches: z.int(), retries: z.int() })
+    .describe("Since it was started: calls that were taken, messages sent and given up, batches that ended, tries after the first."),
+  generating: z
+    .object({ count: z.int(), made: z.int(), perSecond: z.number() })
+    .nullable()
+    .describe("The calls that it is making by itself."),
+};
+
+const client = z.object(clientMembers).meta({ id: "Client" });
+export type ClientAnswer = z.output<typeof client>;
+
+const clientCall = z
+  .object({ type: callType, messageId: z.string(), event: z.string().nullable(), userId: z.string().nullable() })
+  .meta({ id: "ClientCall" });
+
+const clientBatch = z
+  .object({
+    id: z.string().describe("Its `messageId` on the wire."),
+    number: z.int(),
+    state: z.enum(["queued", "sending", "waiting", "sent", "failed"]),
+    reason: z.enum(["size", "time", "flush", "close"]).describe("What made the flush."),
+    flushedAt: time,
+    messages: z.int(),
+    bytes: z.int().describe("Of the request's body; before the first try, of the messages alone."),
+    calls: z.array(clientCall).describe("The first hundred of its messages."),
+    tries: z.array(
+      z.object({
+        startedAt: time,
+        durationMs: z.number().nullable().describe("Null while it is on the wire."),
+        simulated: z.boolean().describe("The duration is clock time, because a test endpoint held the request."),
+        outcome: z.enum(outcomes).nullable(),
+        status: z.int().nullable(),
+        failure: z.string().nullable(),
+        answer: z.string().describe("The first 2,000 characters of the answer's body."),
+        answerLength: z.int().describe("How many characters there were."),
+      }),
+    ),
+    nextTryAt: time.nullable(),
+  })
+  .meta({ id: "ClientBatch" });
+export type ClientBatchAnswer = z.output<typeof clientBatch>;
+
+const clientDetails = z
+  .object({
+    ...clientMembers,
+    queue: z.array(clientCall).describe("The first hundred that wait for a flush, oldest first."),
+    current: clientBatch.nullable().describe("The batch that is on the wire or waits for its next try."),
+  })
+  .meta({ id: "ClientDetails" });
+export type ClientDetailsAnswer = z.output<typeof clientDetails>;
+
+export const clientDraft = z
+  .strictObject({
+    name: z.string(),
+    sourceId: z.string().optional().describe("Sends with the write key that this source has at this moment."),
+    writeKey: z.string().optional().describe("Any write key, also one that no source has."),
+    wire: wire.optional(),
+    flushAt: z.int().optional(),
+    flushAfter: z.int().optional(),
+    endpoint: z.string().nullable().optional(),
+    strict: z.boolean().optional(),
+  })
+  .meta({ id: "ClientDraft" });
+
+function recorded<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item),
+    nextCursor: z.string().nullable(),
+    total: z.int(),
+    dropped: z.int().describe("Recorded, and gone to make room for newer ones."),
+  });
+}
+
+export const clientCalls = [
+  defineCall({ name: "clients.list", method: "GET", path: "/api/clients", summary: "All simulated clients.", answer: listOf(client) }),
+  defineCall({
+    name: "clients.create",
+    method: "POST",
+    path: "/api/clients",
+    summary: "Makes a simulated client, for a source or with any write key.",
+    body: clientDraft,
+    answer: clientDetails,
+    status: 201,
+  }),
+  defineCall({
+    name: "clients.get",
+    method: "GET",
+    path: "/api/clients/{id}",
+    summary: "One simulated client, its queue, and the batch that it is sending.",
+    params: byId,
+    answer: clientDetails,
+  }),
+  defineCall({
+    name: "clients.update",
+    method: "PATCH",
+    path: "/api/clients/{id}",
+    summary: "Changes what is given, while it runs. Fewer `flushAt` than are queued is a flush.",
+    params: byId,
+    body: clientDraft.partial(),
+    answer: clientDetails,
+  }),
+  defineCall({
+    name: "clients.delete",
+    method: "DELETE",
+    path: "/api/clients/{id}",
+    summary: "Closes a simulated client and forgets it. What it holds is sent all the same.",
+    params: byId,
+    answer: deleted,
+  }),
+  defineCall({
+    name: "clients.call",
+    method: "POST",
+    path: "/api/clients/{id}/calls",
+    summary: "Makes one call, as a program would. What is wrong with it is said at once, and nothing is queued then.",
+    params: byId,
+    body: z.strictObject({ type: callType, call: z.unknown().describe("The members of the call.") }),
+    answer: z.object({
+      messageId: z.string(),
+      batchId: z.string().nullable().describe("The call made a flush, and is in this batch."),
+      client: clientDetails,
+    }),
+  }),
+  defineCall({
+    name: "clients.flush",
+    method: "POST",
+    path: "/api/clients/{id}/flush",
+    summary: "Sends what is queued. Does not wait for the answer.",
+    params: byId,
+    answer: clientDetails,
+  }),
+  defineCall({
+    name: "clients.close",
+    method: "POST",
+    path: "/api/clients/{id}/close",
+    summary: "Sends what is queued, with all its tries, and takes no more calls.",
+    params: byId,
+    body: z.strictObject({
+      timeoutMs: z.int().min(0).max(86_400_000).optional().describe("Clock time after which what is not sent is given up."),
+    }),
+    answer: clientDetails,
+  }),
+  defineCall({
+    name: "clients.reopen",
+    method: "POST",
+    path: "/api/clients/{id}/reopen",
+    summary: "After a close: takes calls again, as when its program is started again.",
+    params: byId,
+    answer: clientDetails,
+  }),
+  defineCall({
+    name: "clients.generate",
+    method: "POST",
+    path: "/api/clients/{id}/generate",
+    summary: "Lets it make calls by itself, drawn from the seed, at a pace of the clock. Takes the place of those that it is making.",
+    params: byId,
+    body: z.strictObject({ count: z.int().min(1).max(10_000), perSecond: z.number().min(0.01).max(1000) }),
+    answer: clientDetails,
+  }),
+  defineCall({
+    name: "clients.stopGenerating",
+    method: "DELETE",
+    path: "/api/clients/{id}/generate",
+    summary: "It makes no more calls by itself.",
+    params: byId,
+    answer: clientDetails,
+  }),
+  defineCall({
+    name: "clients.batches",
+    method: "GET",
+    path: "/api/clients/{id}/batches",
+    summary: "Its batches with all their tries, newest first: those under way, and the newest 200 that have ended.",
+    params: byId,
+    query: z.strictObject(page),
+    answer: recorded(clientBatch),
+  }),
+  defineCall({
+    name: "clients.log",
+    method: "GET",
+    path: "/api/clients/{id}/log",
+    summary: "Its debug log, as `DEBUG=analytics` writes it, newest line first: the newest 1,000.",
+    params: byId,
+    query: z.strictObject(page),
+    answer: recorded(
+      z.object({
+        number: z.int(),
+        at: time,
+        event: z.enum(["queued", "flushed", "sending", "sent", "retried", "failed", "closed"]),
+        line: z.string(),
+      }),
+    ),
+  }),
+] as const;

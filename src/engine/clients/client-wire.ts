@@ -1,0 +1,138 @@
+/**
+ * What the requests of one client travel over. The client library has its sockets from here, so that the pipeline knows of
+ * each request: it is work that an advance of the clock waits for, and a test endpoint can hold it. Its deadline is real
+ * time until it is held; from then on it is clock time, counted from the same start.
+ */
+
+import { lookup as lookupAnywhere } from "node:dns";
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { LookupFunction, Socket } from "node:net";
+import type { Outcome } from "../../domain/states.ts";
+import type { Activity, Work } from "../clock/activity.ts";
+import type { Clock, ClockTimer } from "../clock/clock.ts";
+import type { Holdable, Holds } from "../clock/holds.ts";
+import type { Trust } from "../deliver/trust.ts";
+import { startTimer, type WallTimer } from "../wall.ts";
+
+/** That of the library. */
+const timeoutMs = 10_000;
+
+export type WireOptions = { clock: Clock; activity: Activity; holds: Holds; trust: Trust };
+
+export type Took = { durationMs: number; simulated: boolean; /** When no answer came. */ failedBy: Outcome };
+
+type Wire = {
+  /** Where the library has its connections from. */
+  agent(endpoint: URL): HttpAgent;
+  /** A request goes out. There is one at a time. */
+  begin(): void;
+  /** Null when none was on the wire. */
+  end(): Took | null;
+  close(): void;
+};
+
+type Request = {
+  work: Work;
+  startedAt: number;
+  started: number;
+  deadline: WallTimer | ClockTimer;
+  simulated: boolean;
+  failedBy: Outcome;
+};
+
+export function createWire({ clock, activity, holds, trust }: WireOptions): Wire {
+  const agents: HttpAgent[] = [];
+  const sockets = new Set<Socket>();
+  let request: Request | null = null;
+
+  function giveUp(): void {
+    if (request !== null) request.failedBy = "timeout";
+    for (const socket of sockets) socket.destroy(new Error(`no answer within ${timeoutMs} ms`));
+  }
+
+  function holdable(): Holdable {
+    let held: Request | null = null;
+    return {
+      hold() {
+        held = request;
+        if (held === null) return;
+        if (!held.simulated) {
+          held.simulated = true;
+          held.deadline.cancel();
+          held.deadline = clock.schedule(held.startedAt + timeoutMs, giveUp, { background: true });
+        }
+        held.work.hold();
+      },
+      release: () => held?.work.release(),
+    };
+  }
+
+  function watch(socket: Socket, secure: boolean): void {
+    let stage: "connecting" | "connected" | "secured" = "connecting";
+    let unregister = (): void => undefined;
+    sockets.add(socket);
+    socket.once("connect", () => {
+      stage = "connected";
+      unregister = holds.register(socket.localAddress ?? "", socket.localPort ?? 0, holdable());
+    });
+    socket.once("secureConnect", () => {
+      stage = "secured";
+    });
+    socket.once("error", () => {
+      if (request !== null && secure && stage === "connected" && request.failedBy !== "timeout") request.failedBy = "tls_error";
+    });
+    socket.once("close", () => {
+      sockets.delete(socket);
+      unregister();
+    });
+  }
+
+  return {
+    agent(endpoint) {
+      const secure = endpoint.protocol === "https:";
+      const options = { keepAlive: true, maxSockets: 1, lookup };
+      const agent = secure ? new HttpsAgent({ ...options, secureContext: trust.secureContext() }) : new HttpAgent(options);
+      const connect = agent.createConnection.bind(agent);
+      agent.createConnection = (given, created) => {
+        const socket = connect(given, created);
+        if (socket) watch(socket as Socket, secure);
+        return socket;
+      };
+      agents.push(agent);
+      return agent;
+    },
+    begin() {
+      request = {
+        work: activity.begin(),
+        startedAt: clock.now(),
+        started: clock.monotonic(),
+        deadline: startTimer(timeoutMs, giveUp),
+        simulated: false,
+        failedBy: "connection_error",
+      };
+    },
+    end() {
+      if (request === null) return null;
+      const { work, deadline, startedAt, started, simulated, failedBy } = request;
+      request = null;
+      deadline.cancel();
+      work.end();
+      return { durationMs: simulated ? clock.now() - startedAt : clock.monotonic() - started, simulated, failedBy };
+    },
+    close() {
+      for (const agent of agents) agent.destroy();
+    },
+  };
+}
+
+/** `localhost` and everything below it is loopback, whatever the machine's resolver says. */
+const lookup: LookupFunction = (host, options, answer) => {
+  if (host !== "localhost" && !host.endsWith(".localhost")) return lookupAnywhere(host, options, answer);
+  if (options.all === true) {
+    answer(null, [
+      { address: "127.0.0.1", family: 4 },
+      { address: "::1", family: 6 },
+    ]);
+  } else answer(null, "127.0.0.1", 4);
+};

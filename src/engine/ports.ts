@@ -4,18 +4,9 @@
  * Times are epoch milliseconds of the clock unless a name says wall.
  */
 
-import type {
-  CustomRetryProfile,
-  Destination,
-  PayloadShape,
-  Settings,
-  SimulatedClient,
-  Source,
-  TestEndpoint,
-} from "../domain/configuration.ts";
+import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
 import type {
   AttemptId,
-  ClientId,
   DeliveryId,
   DestinationId,
   EndpointId,
@@ -26,6 +17,7 @@ import type {
   WebhookId,
 } from "../domain/ids.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
+import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
 import type { Atomically, ComputedStore, DeletionStore } from "./profile-ports.ts";
 
@@ -52,11 +44,6 @@ export type ConfigurationStore = {
   insertRetryProfile(profile: Omit<CustomRetryProfile, "id">): CustomRetryProfile;
   updateRetryProfile(profile: CustomRetryProfile): void;
   deleteRetryProfile(id: RetryProfileId): void;
-
-  clients(): SimulatedClient[];
-  insertClient(client: Omit<SimulatedClient, "id">): SimulatedClient;
-  updateClient(client: SimulatedClient): void;
-  deleteClient(id: ClientId): void;
 
   settings(): Settings;
   saveSettings(settings: Settings): void;
@@ -347,6 +334,7 @@ export type UpkeepStore = {
 };
 
 export type Store = ConfigurationStore &
+  ClientStore &
   ClockStore &
   IngestStore &
   DeliveryStore &

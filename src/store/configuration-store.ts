@@ -1,12 +1,13 @@
 import type { CustomRetryProfile, Destination, Settings, SimulatedClient, Source, TestEndpoint } from "../domain/configuration.ts";
 import { defaultSettings } from "../domain/configuration.ts";
 import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { ClientStore } from "../engine/client-ports.ts";
 import type { ClockStore, ConfigurationStore, NewDestination, StoredClock } from "../engine/ports.ts";
 import type { Db } from "./open.ts";
 
 type Row = { id: number; body: string };
 
-export function createConfigurationStore(db: Db): ConfigurationStore & ClockStore {
+export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore & ClockStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"),

@@ -6,8 +6,8 @@
 import type { SimulatedClient } from "../../domain/configuration.ts";
 import { clientIds, type ClientId } from "../../domain/ids.ts";
 import { conflict, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import type { ClientStore } from "../client-ports.ts";
 import type { Changes, ClientDetails, Clients, ClientView, Configuration } from "../pipeline.ts";
-import type { ConfigurationStore } from "../ports.ts";
 import { checkClient } from "./client-draft.ts";
 import type { WireOptions } from "./client-wire.ts";
 import { RunningClient } from "./simulated-client.ts";
@@ -19,7 +19,7 @@ const stopDeadlineMs = 1500;
 const deletedDeadlineMs = 60_000;
 
 type ClientsOptions = WireOptions & {
-  store: Pick<ConfigurationStore, "clients" | "insertClient" | "updateClient" | "deleteClient">;
+  store: ClientStore;
   configuration: Pick<Configuration, "source" | "sourceByWriteKey">;
   changes: Changes;
   seed: () => number;

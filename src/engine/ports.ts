@@ -19,7 +19,7 @@ import type {
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
-import type { Atomically, ComputedStore, DeletionStore } from "./profile-ports.ts";
+import type { Atomically, ComputedStore, DeletionStore, RuleStore } from "./profile-ports.ts";
 
 // ── configuration ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -342,4 +342,5 @@ export type Store = ConfigurationStore &
   UpkeepStore &
   ComputedStore &
   DeletionStore &
+  RuleStore &
   Atomically & { close(): void };

@@ -117,8 +117,8 @@ export type WalkOptions = {
   source: SourceId | null;
   /**
    * Which users are answered:
-   * `present`     those with a value, which is neither false nor null
-   * `differing`   those with another value than they were told; who was told nothing does not differ by false
+   * `present`     those for whom the rule holds, or who have a computed value
+   * `differing`   those with another value than they were told; a rule's false is told as nothing
    * `unsettled`   those that differ, and those whose `until` is not when they are to be looked at again
    */
   which: "present" | "differing" | "unsettled";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
+import type { PropertyCondition, Rule } from "../domain/rules.ts";
 import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
 import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
@@ -60,8 +61,33 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.suppressions("a", 1, null);
   store.lift("ada");
 
+  db.exec("INSERT INTO profiles VALUES (1, 'ada', 0, 0)");
+  store.countKnownUsers();
+  const ofAda: PropertyCondition[] = [{ property: "total", op: "greater", value: 1 }];
+  const conditions: Rule[] = [
+    { not: { trait: "plan", op: "is", value: "pro" } },
+    {
+      any: [
+        { trait: "plan", op: "isNot", value: "pro" },
+        { trait: "plan", op: "contains", value: "pro" },
+      ],
+    },
+    {
+      any: [
+        { trait: "plan", op: "exists" },
+        { trait: "plan", op: "exists", value: false },
+      ],
+    },
+    { event: "Bought", atLeast: 2, withinDays: 7, where: ofAda },
+  ];
+  for (const which of ["present", "differing", "unsettled"] as const) {
+    store.walkRule({ all: conditions }, startOfTime, { source, which }).next(10);
+    store.walkComputation({ aggregate: "count", event: "Bought" }, startOfTime, { source, which }).next(10);
+    store.walkComputation({ aggregate: "sum", event: "Bought", property: "total", withinDays: 7 }, startOfTime, { source, which }).next(10);
+  }
+
   const explained = [...asked].map((sql) => {
-    const rows = prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "1")}`).all() as { detail: string }[];
+    const rows = prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll(/\?|@\w+/g, "1")}`).all() as { detail: string }[];
     return { sql: sql.replaceAll(/\s+/g, " "), plan: rows.map(({ detail }) => detail).join("; ") };
   });
   close();
@@ -70,7 +96,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
 
 /** The tables that grow with the messages and the users, under the names that queries give them. */
 const growing =
-  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions)\b/;
+  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions|profiles(?! USING COVERING INDEX profiles_known$)|profile_traits|profile_events|user|told)\b/;
 
 /** Read whole at a start, to be kept in memory. */
 const readAtStart = [
@@ -129,6 +155,12 @@ test.each<[string, RegExp, string]>([
   ["users to recheck", /recheck_at <= \? ORDER BY/, "computed_values_to_recheck (source_id=? AND recheck_at<?)"],
   ["told users in order", /FROM computed_values WHERE source_id = \? AND user_id > \?/, "PRIMARY KEY (source_id=? AND user_id>?)"],
   ["whether a user has a profile", /SELECT 1 FROM profiles/, "profiles_by_user (user_id=?)"],
+  ["users of a rule's slice", /AS MATERIALIZED/, "SEARCH user USING COVERING INDEX profiles_known (id>? AND id<?)"],
+  ["a trait of a rule", /profile_traits/, "SEARCH profile_traits USING PRIMARY KEY (profile_id=? AND name=?)"],
+  ["events of a rule", /profile_traits.*@now/, "profile_events_by_profile (profile_id=? AND event=? AND at>?)"],
+  ["events of a computation", /hookyard_compute/, "profile_events_by_profile (profile_id=? AND event=?"],
+  ["what a slice's users were told", /AS MATERIALIZED/, "SEARCH told USING PRIMARY KEY (source_id=? AND user_id=?)"],
+  ["where a slice ends", /max\(id\) AS upTo/, "COVERING INDEX profiles_known (id>?)"],
   ["the state of a deletion", /min\(coalesce/, "deletion_messages_by_deletion (deletion_id=?)"],
   ["users still to be deleted", /body IS NULL ORDER BY place/, "deletion_users_left (deletion_id=?)"],
   ["a page of suppressions", /SELECT \* FROM suppressions/, "PRIMARY KEY (user_id>? AND user_id<?)"],

@@ -12,6 +12,7 @@ import { createMessageQueries } from "./message-queries.ts";
 import { openDatabase, openErrorOf } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
+import { createRuleStore } from "./rule-store.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
 
 /** `data` is a directory, or `:memory:`. Throws an `OpenError` with a sentence. */
@@ -39,6 +40,7 @@ export function createStore({ db, close }: OpenedDatabase): Store {
     ...createDeliveryQueries(db),
     ...createComputedStore(db),
     ...createDeletionStore(db),
+    ...createRuleStore(db),
     ...createUpkeepStore({ db, counts, postings, forgetRecent }),
     close,
   };

@@ -5,6 +5,7 @@
  *   same transaction as what came of it.
  * - An identity belongs to one profile; kind 0 is a userId, 1 an anonymousId. A profile's `user_id` is the newest
  *   known one, null while it is anonymous.
+ * - `profiles_known` has all that a walk over the known users needs of a profile, and nothing of anonymous ones.
  * - An event's id is the row of its message. What retention removes is gone here as well.
  * - Values, traits and properties are JSON texts.
  * - `computed_values` says what receivers were told last about a user: `true` for an audience, else the value. It goes
@@ -22,6 +23,7 @@ CREATE TABLE profiles (
 );
 CREATE INDEX profiles_by_last_seen ON profiles(last_seen_at, id);
 CREATE INDEX profiles_by_user ON profiles(user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX profiles_known ON profiles(id, user_id) WHERE user_id IS NOT NULL;
 
 CREATE TABLE identities (
   kind INTEGER NOT NULL,

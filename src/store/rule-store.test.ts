@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compute } from "../domain/compute.ts";
+import { spellingOf } from "../domain/compare.ts";
+import { evaluate } from "../domain/evaluate.ts";
+import type { ProfileFacts } from "../domain/facts.ts";
+import type { SourceId } from "../domain/ids.ts";
+import type { Json } from "../domain/json.ts";
+import { computations, drafts, factsOf, now, rules, type DraftFacts } from "../domain/rules.fixture.ts";
+import { dayMs, type Rule } from "../domain/rules.ts";
+import type { Evaluated, Walk, WalkOptions } from "../engine/profile-ports.ts";
+import type { Db } from "./open.ts";
+import { openTestStore } from "./store.fixture.ts";
+
+type Person = { userId: string | null; draft: DraftFacts; told: Json; recheckAt: number | null };
+
+const source = 7 as SourceId;
+const which = ["present", "differing", "unsettled"] as const;
+
+function insert(db: Db, people: readonly Person[]): void {
+  for (const table of ["profiles", "profile_traits", "profile_events", "computed_values"]) db.exec(`DELETE FROM ${table}`);
+  const profile = db.prepare("INSERT INTO profiles (id, user_id, first_seen_at, last_seen_at) VALUES (?, ?, 0, 0)");
+  const trait = db.prepare("INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, 1)");
+  const event = db.prepare("INSERT INTO profile_events (profile_id, event, at, properties) VALUES (?, ?, ?, ?)");
+  const told = db.prepare("INSERT INTO computed_values VALUES (?, ?, ?, 0, ?)");
+  for (const [index, { userId, draft, told: value, recheckAt }] of people.entries()) {
+    const id = index * 3 + 1;
+    profile.run(id, userId);
+    for (const [name, fact] of draft.traits) trait.run(id, name, JSON.stringify(fact.value), fact.at);
+    for (const { event: name, at, properties } of draft.events) event.run(id, name, at, JSON.stringify(properties));
+    // What others were told must not be taken for it.
+    if (userId !== null) told.run(source + 1, userId, "true", null);
+    if (userId !== null && (value !== null || recheckAt !== null)) told.run(source, userId, JSON.stringify(value), recheckAt);
+  }
+}
+
+function all(walk: Walk, limit: number): { seen: number; evaluated: Evaluated[] } {
+  const evaluated: Evaluated[] = [];
+  for (let seen = 0; ;) {
+    const slice = walk.next(limit);
+    expect(slice.seen).toBeLessThanOrEqual(limit);
+    if (slice.seen === 0) return { seen, evaluated };
+    seen += slice.seen;
+    evaluated.push(...slice.evaluated);
+  }
+}
+
+/** What the walk should answer, from the same users asked one by one. */
+function oneByOne(
+  people: readonly Person[],
+  ask: (facts: ProfileFacts) => { value: Json; until: number | null },
+  { source, which, isRule }: WalkOptions & { isRule: boolean },
+): Evaluated[] {
+  return people.flatMap((person, index): Evaluated[] => {
+    if (person.userId === null) return [];
+    const { value, until } = ask(factsOf(person.draft));
+    const told = source === null ? null : person.told;
+    const recheckAt = source === null ? null : person.recheckAt;
+    // A rule's false is told as nothing, a computed false as what it is.
+    const isPresent = value !== null && !(value === false && isRule);
+    const differs = spellingOf(isPresent ? value : null) !== spellingOf(told);
+    if (!{ present: isPresent, differing: differs, unsettled: differs || until !== recheckAt }[which]) return [];
+    return [{ profileId: (index * 3 + 1) as Evaluated["profileId"], userId: person.userId, value, until, told }];
+  });
+}
+
+const recheck = fc.constantFrom(null, now + 1, now + dayMs, now + 3 * dayMs);
+const crowd = (told: fc.Arbitrary<Json>): fc.Arbitrary<Person[]> =>
+  fc
+    .array(fc.record({ isKnown: fc.boolean(), draft: drafts, told, recheckAt: recheck }), { maxLength: 6 })
+    .map((people) => people.map(({ isKnown, ...rest }, index) => ({ ...rest, userId: isKnown ? `user ${index}` : null })));
+const options = fc.record({ source: fc.constantFrom(source, null), which: fc.constantFrom(...which) });
+const limit = fc.integer({ min: 1, max: 4 });
+
+describe("a walk over all users says of each what the evaluator says of one", () => {
+  test("for any rule", () => {
+    const { db, store } = openTestStore();
+    fc.assert(
+      fc.property(rules, crowd(fc.constantFrom(true, null)), options, limit, (rule, people, options, limit) => {
+        insert(db, people);
+        const { seen, evaluated } = all(store.walkRule(rule, now, options), limit);
+        expect(seen).toBe(people.filter(({ userId }) => userId !== null).length);
+        expect(evaluated).toEqual(oneByOne(people, (facts) => evaluate(rule, facts, now), { ...options, isRule: true }));
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  test("for any computation", () => {
+    const { db, store } = openTestStore();
+    const told = fc.constantFrom<Json>(null, 1, 2, "a", { b: 2, a: 1 });
+    fc.assert(
+      fc.property(computations, crowd(told), options, limit, (computation, people, options, limit) => {
+        insert(db, people);
+        const { seen, evaluated } = all(store.walkComputation(computation, now, options), limit);
+        expect(seen).toBe(people.filter(({ userId }) => userId !== null).length);
+        expect(evaluated).toEqual(oneByOne(people, (facts) => compute(computation, facts, now), { ...options, isRule: false }));
+      }),
+      { numRuns: 1500 },
+    );
+  });
+});
+
+describe("a slice", () => {
+  const bought = (times: number): DraftFacts => ({
+    traits: new Map(),
+    events: Array.from({ length: times }, (_, place) => ({ event: "Bought", at: now - place, properties: { total: place } })),
+  });
+  const crowdOf = (...times: number[]): Person[] =>
+    times.map((times, index) => ({ userId: `user ${index}`, draft: bought(times), told: null, recheckAt: null }));
+  const rule: Rule = { event: "Bought", where: [{ property: "total", op: "greater", value: 1e9 }] };
+
+  test("has as many users as it can ask in a few milliseconds, whatever they did before and do now", () => {
+    const { db, store } = openTestStore();
+    insert(db, crowdOf(...Array.from({ length: 120 }, () => 0), 6000, 6000, 20, 20, 6000));
+    const walks = [
+      store.walkRule(rule, now, { source: null, which: "present" }),
+      store.walkComputation({ aggregate: "max", event: "Bought", property: "total" }, now, { source: null, which: "present" }),
+    ];
+    for (const walk of walks) {
+      const slices: number[] = [];
+      for (let seen = walk.next(1000).seen; seen > 0; seen = walk.next(1000).seen) slices.push(seen);
+      expect(slices).toEqual([100, 21, 1, 1, 2]);
+    }
+  });
+
+  test("that was cut gives each user once, with the values of that user", () => {
+    const { db, store } = openTestStore();
+    insert(db, crowdOf(1, 4000, 4000, 3, 4000, 2));
+    const { seen, evaluated } = all(
+      store.walkComputation({ aggregate: "count", event: "Bought" }, now, { source, which: "present" }),
+      1000,
+    );
+    expect(seen).toBe(6);
+    expect(evaluated.map(({ userId, value }) => [userId, value])).toEqual([1, 4000, 4000, 3, 4000, 2].map((n, i) => [`user ${i}`, n]));
+  });
+
+  test("goes on behind a user who came while the walk was under way", () => {
+    const { db, store } = openTestStore();
+    insert(db, crowdOf(1, 1, 1));
+    const walk = store.walkRule({ event: "Bought" }, now, { source: null, which: "present" });
+    expect(walk.next(2).evaluated.map(({ userId }) => userId)).toEqual(["user 0", "user 1"]);
+    db.exec("INSERT INTO profiles VALUES (100, 'late', 0, 0)");
+    db.exec(`INSERT INTO profile_events VALUES (1000000, 100, 'Bought', ${now}, '{}')`);
+    db.exec("DELETE FROM profiles WHERE user_id = 'user 2'");
+    expect(walk.next(2).evaluated.map(({ userId }) => userId)).toEqual(["late"]);
+    expect(walk.next(2).seen).toBe(0);
+  });
+});
+
+test("known users are counted without the anonymous profiles", () => {
+  const { db, store } = openTestStore();
+  insert(db, [
+    { userId: "a", draft: { traits: new Map(), events: [] }, told: null, recheckAt: null },
+    { userId: null, draft: { traits: new Map(), events: [] }, told: null, recheckAt: null },
+  ]);
+  expect(store.countKnownUsers()).toBe(1);
+});

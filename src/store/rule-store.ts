@@ -1,0 +1,171 @@
+/** Walks over all users with a rule or a computation. Reads only; between two slices anything may be written. */
+
+import type Database from "better-sqlite3";
+import { startComputation, type Computed, type RunningComputation } from "../domain/compute.ts";
+import { spellingOf } from "../domain/compare.ts";
+import { evaluateBy } from "../domain/evaluate.ts";
+import type { ProfileId, SourceId } from "../domain/ids.ts";
+import type { Json, JsonObject } from "../domain/json.ts";
+import type { Computation, Rule } from "../domain/rules.ts";
+import type { Evaluated, RuleStore, Walk, WalkOptions } from "../engine/profile-ports.ts";
+import type { Db } from "./open.ts";
+import { computationQuestion, ruleQuestion, type Question, type TextTest } from "./rule-sql.ts";
+
+type Row = { id: number; user_id: string; recheck_at: number | null };
+type RuleRow = Row & { told: number } & Record<`c${number}`, number | null>;
+type ComputationRow = Row & { place: number | null; told: string | null };
+
+/**
+ * A slice is meant to take a few milliseconds whatever is asked. What that costs is counted in steps of about a
+ * microsecond: a user, a condition, and each event or value that SQL does not decide by itself.
+ */
+const stepsPerSlice = 2500;
+/** Where users who did much follow users who did little, a slice is cut here, and what it did so far is done again. */
+const maxSteps = 2 * stepsPerSlice;
+/** What the first slice tells is not known when it is taken. */
+const firstUsers = 100;
+/** Rules that are being edited come and go; those of audiences come again. */
+const keptStatements = 100;
+
+export function createRuleStore(db: Db): RuleStore {
+  const kept = new Map<string, Database.Statement>();
+  /** What the running statement's calls of our functions mean. Statements never overlap. */
+  let tests: readonly TextTest[] = [];
+  let start: () => RunningComputation = () => startComputation({ aggregate: "count", event: "" }, 0);
+  let computed: Computed[] = [];
+  let calls = 0;
+  let asking: number | null = null;
+  /** The user before whom the slice has to end. */
+  let cutBefore: number | null = null;
+
+  const countCall = (user: number): void => {
+    calls += 1;
+    if (calls > maxSteps && asking !== null && asking !== user) {
+      cutBefore = user;
+      throw new Error("The slice is cut.");
+    }
+    asking = user;
+  };
+  db.function("hookyard_test", (user: number, test: number, text: string) => {
+    countCall(user);
+    return tests[test]?.(text) === true ? 1 : 0;
+  });
+  const step = (running: RunningComputation | null, user: number, at: number, properties: string | null): RunningComputation => {
+    countCall(user);
+    const known = running ?? start();
+    known.add({ at, properties: properties === null ? {} : (JSON.parse(properties) as JsonObject) });
+    return known;
+  };
+  db.aggregate<RunningComputation | null>("hookyard_compute", {
+    start: () => null,
+    // The types know aggregates of one argument only.
+    step: step as unknown as (running: RunningComputation | null) => RunningComputation,
+    result: (running) => (running === null ? null : computed.push(running.result()) - 1),
+  });
+
+  const slice = db.prepare<[number, number], { seen: number; upTo: number | null }>(
+    `SELECT count(*) AS seen, max(id) AS upTo FROM (
+       SELECT id FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL AND id > ? ORDER BY id LIMIT ?
+     )`,
+  );
+  const countOfSlice = db
+    .prepare<[number, number], number>(
+      "SELECT count(*) FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL AND id > ? AND id <= ?",
+    )
+    .pluck();
+  const known = db.prepare<[], number>("SELECT count(*) FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL").pluck();
+
+  function statement(sql: string): Database.Statement {
+    const found = kept.get(sql) ?? db.prepare(sql);
+    kept.delete(sql);
+    kept.set(sql, found);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= keptStatements) break;
+      kept.delete(oldest);
+    }
+    return found;
+  }
+
+  function walk<Found extends Row>({
+    question,
+    conditions,
+    begin,
+    now,
+    source,
+    answer,
+  }: {
+    question: Question;
+    conditions: number;
+    begin?: () => RunningComputation;
+    now: number;
+    source: SourceId | null;
+    answer: (row: Found) => Evaluated | null;
+  }): Walk {
+    const asked = statement(question.sql);
+    let after = 0;
+    let users = firstUsers;
+
+    function rowsUpTo(upTo: number): Found[] {
+      const ask = (end: number): Found[] => {
+        computed = [];
+        calls = 0;
+        asking = null;
+        return asked.all({ ...question.parameters, now, source: source ?? -1, after, upTo: end }) as Found[];
+      };
+      cutBefore = null;
+      try {
+        return ask(upTo);
+      } catch (error) {
+        if (cutBefore === null) throw error;
+        return ask(cutBefore - 1);
+      }
+    }
+
+    return {
+      next(limit) {
+        const next = slice.get(after, Math.max(1, Math.min(limit, Math.floor(users))));
+        if (next === undefined || next.upTo === null) return { seen: 0, evaluated: [] };
+        tests = question.tests;
+        start = begin ?? start;
+        const rows = rowsUpTo(next.upTo);
+        const upTo = cutBefore === null ? next.upTo : cutBefore - 1;
+        const seen = cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) ?? 0);
+        const evaluated = rows.map(answer).filter((one) => one !== null);
+        after = upTo;
+        users = stepsPerSlice / (1 + conditions + calls / seen);
+        return { seen, evaluated };
+      },
+    };
+  }
+
+  return {
+    walkRule(rule: Rule, now: number, { source, which }: WalkOptions): Walk {
+      const question = ruleQuestion(rule, which);
+      const columns = new Map(question.conditions.map((condition, index) => [condition, `c${index}` as const]));
+      const answer = (row: RuleRow): Evaluated | null => {
+        const { value, until } = evaluateBy(rule, (condition) => row[columns.get(condition) ?? "c0"] ?? -Infinity, now);
+        const isSettled = value === (row.told === 1) && until === row.recheck_at;
+        return which === "unsettled" && isSettled ? null : evaluatedOf(row, value, until, row.told === 1 ? true : null);
+      };
+      return walk({ question, conditions: question.conditions.length, now, source, answer });
+    },
+
+    walkComputation(computation: Computation, now: number, { source, which }: WalkOptions): Walk {
+      const answer = (row: ComputationRow): Evaluated | null => {
+        const { value, until } = (row.place === null ? undefined : computed[row.place]) ?? { value: null, until: null };
+        const told = row.told === null ? null : (JSON.parse(row.told) as Json);
+        const isTold = spellingOf(value) === spellingOf(told);
+        const isAnswered = { present: value !== null, differing: !isTold, unsettled: !isTold || until !== row.recheck_at };
+        return isAnswered[which] ? evaluatedOf(row, value, until, told) : null;
+      };
+      const begin = () => startComputation(computation, now);
+      return walk({ question: computationQuestion(computation), conditions: 1, begin, now, source, answer });
+    },
+
+    countKnownUsers: () => known.get() ?? 0,
+  };
+}
+
+function evaluatedOf({ id, user_id }: Row, value: Json, until: number | null, told: Json): Evaluated {
+  return { profileId: id as ProfileId, userId: user_id, value, until, told };
+}

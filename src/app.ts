@@ -11,6 +11,7 @@ import { Activity } from "./engine/clock/activity.ts";
 import { Holds } from "./engine/clock/holds.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
 import { createConfiguration } from "./engine/configuration.ts";
+import { createSuppressions } from "./engine/deletions/suppressions.ts";
 import { createDeliveries } from "./engine/deliver/deliveries.ts";
 import { Station } from "./engine/deliver/station.ts";
 import { createTrust } from "./engine/deliver/trust.ts";
@@ -75,6 +76,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
   });
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
+  const suppressions = createSuppressions({ store, now: () => clock.now(), changes });
   const station: Station = new Station({ store, configuration, clock, activity, holds, trust, changes, onAttempts: attempted.add, report });
   const deliveries = createDeliveries({ store, clock, activity, changes, kick: () => station.kick(), report });
   const ingest = new Ingest({
@@ -83,6 +85,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     clock,
     activity,
     changes,
+    isSuppressed: suppressions.isSuppressed,
     onCommitted(messages) {
       ingested.add(messages);
       station.kick();
@@ -140,6 +143,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     endpoints,
     clients,
     workspaces,
+    suppressions,
     queries: store,
     changes,
     async settle(timeoutMs) {
@@ -159,11 +163,13 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
         else store.clearMessages();
       });
       configuration.reload();
+      suppressions.reload();
       for (const { id } of endpoints.list()) endpoints.clearReceived(id);
       if (what === "everything") endpoints.reload();
       changes.note("messages", null);
       changes.note("deliveries", null);
       changes.note("unknown-keys", null);
+      changes.note("suppressions", null);
       if (what === "everything")
         for (const area of ["sources", "destinations", "endpoints", "retry-profiles"] as const) changes.note(area, null);
     },

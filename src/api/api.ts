@@ -23,6 +23,7 @@ import { pipelineHandlers } from "./handlers/pipeline.ts";
 import { retryProfileHandlers } from "./handlers/retry-profiles.ts";
 import { settingsHandlers } from "./handlers/settings.ts";
 import { sourceHandlers } from "./handlers/sources.ts";
+import { suppressionHandlers } from "./handlers/suppressions.ts";
 import { unknownKeyHandlers } from "./handlers/unknown-keys.ts";
 import { notYet } from "./handlers/not-yet.ts";
 import { workspaceHandlers } from "./handlers/workspaces.ts";
@@ -63,6 +64,7 @@ export function createApi({
     ...pipelineHandlers(pipeline),
     ...configurationHandlers(pipeline),
     ...workspaceHandlers(pipeline),
+    ...suppressionHandlers(pipeline),
     ...notYet,
   };
   let document: unknown;

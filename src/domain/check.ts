@@ -37,7 +37,7 @@ export type CheckedMessage = {
   warnings: string[];
 };
 
-type Rejection = { reason: string; detail: string };
+export type Rejection = { reason: string; detail: string };
 
 type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & { type: MessageType | null };
 

@@ -9,7 +9,7 @@ import { destinationIds, retryProfileIds, sourceIds, type DestinationId, type Re
 import { conflict, invalid, isProblem, notFound, type Problem } from "../domain/problem.ts";
 import { builtInProfiles } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
-import type { Changes, Configuration, DestinationDraft } from "./pipeline.ts";
+import type { Changes, Configuration, DestinationDraft, SourceDraft } from "./pipeline.ts";
 import type { ConfigurationStore, NewDestination } from "./ports.ts";
 
 type ConfigurationOptions = {
@@ -21,13 +21,22 @@ type ConfigurationOptions = {
   onDestinationDeleted: (id: DestinationId) => void;
 };
 
+/** The sources of the kind `audience`, which audiences and computed traits make for themselves and nobody else changes. */
+export type OwnSources = {
+  createOwnSource(name: string): Source;
+  renameOwnSource(id: SourceId, name: string): void;
+  deleteOwnSource(id: SourceId): void;
+  /** To these destinations and no others. */
+  connectOwnSource(id: SourceId, to: readonly DestinationId[]): void;
+};
+
 export function createConfiguration({
   store,
   now,
   changes,
   onChange,
   onDestinationDeleted,
-}: ConfigurationOptions): Configuration & { reload(): void } {
+}: ConfigurationOptions): Configuration & OwnSources & { reload(): void } {
   let sources: Source[] = [];
   let byWriteKey = new Map<string, Source>();
   let destinations: Destination[] = [];
@@ -61,6 +70,27 @@ export function createConfiguration({
 
   const retryProfile = (name: string): RetryProfile | undefined =>
     builtInProfiles.find((profile) => profile.name === name) ?? customProfiles.find((profile) => profile.name === name);
+
+  const sourceOf = (draft: SourceDraft): Omit<Source, "id"> => ({
+    name: draft.name,
+    kind: draft.kind ?? "server",
+    writeKey: draft.writeKey ?? randomBytes(16).toString("hex"),
+    mode: draft.mode ?? "explain",
+    deduplicate: draft.deduplicate ?? true,
+    correctClockSkew: draft.correctClockSkew ?? false,
+    faults: draft.faults ?? [],
+    createdAt: now(),
+  });
+
+  /** Memory follows with the change that this is a part of. */
+  function connect(id: SourceId, to: readonly DestinationId[]): void {
+    for (const destination of destinations) {
+      if (destination.sourceIds.includes(id) === to.includes(destination.id)) continue;
+      const others = destination.sourceIds.filter((other) => other !== id);
+      store.updateDestination({ ...destination, sourceIds: to.includes(destination.id) ? [...others, id] : others });
+      changes.note("destinations", destinationIds.format(destination.id));
+    }
+  }
 
   function checkSource(source: Omit<Source, "id">, id: SourceId | null): Problem | null {
     if (source.name.trim() === "") return invalid("A source needs a name.");
@@ -112,18 +142,12 @@ export function createConfiguration({
     reload,
     sources: () => sources,
     source: (id) => sources.find((source) => source.id === id),
-    sourceByWriteKey: (writeKey) => byWriteKey.get(writeKey),
+    sourceByWriteKey(writeKey) {
+      const source = byWriteKey.get(writeKey);
+      return source === undefined || source.kind === "audience" ? undefined : source;
+    },
     createSource(draft) {
-      const source: Omit<Source, "id"> = {
-        name: draft.name,
-        kind: draft.kind ?? "server",
-        writeKey: draft.writeKey ?? randomBytes(16).toString("hex"),
-        mode: draft.mode ?? "explain",
-        deduplicate: draft.deduplicate ?? true,
-        correctClockSkew: draft.correctClockSkew ?? false,
-        faults: draft.faults ?? [],
-        createdAt: now(),
-      };
+      const source = sourceOf(draft);
       const wrong = checkSource(source, null);
       if (wrong !== null) return wrong;
       const created = store.insertSource(source);
@@ -132,6 +156,7 @@ export function createConfiguration({
     updateSource(id, changesOfSource) {
       const before = sources.find((source) => source.id === id);
       if (before === undefined) return notFound("source", sourceIds.format(id));
+      if (before.kind === "audience") return ownSource(before);
       const source: Source = { ...before, ...defined(changesOfSource) };
       const wrong = checkSource(source, id);
       if (wrong !== null) return wrong;
@@ -139,13 +164,32 @@ export function createConfiguration({
       return changed("sources", sourceIds.format(id), source, changesOfSource.faults === undefined ? undefined : id);
     },
     deleteSource(id) {
-      if (!sources.some((source) => source.id === id)) return notFound("source", sourceIds.format(id));
-      for (const destination of destinations) {
-        if (!destination.sourceIds.includes(id)) continue;
-        store.updateDestination({ ...destination, sourceIds: destination.sourceIds.filter((other) => other !== id) });
-      }
+      const source = sources.find((source) => source.id === id);
+      if (source === undefined) return notFound("source", sourceIds.format(id));
+      if (source.kind === "audience") return ownSource(source);
+      connect(id, []);
       store.deleteSource(id);
       return changed("sources", sourceIds.format(id), null);
+    },
+
+    createOwnSource(name) {
+      const created = store.insertSource({ ...sourceOf({ name, deduplicate: false }), kind: "audience" });
+      return changed("sources", sourceIds.format(created.id), created);
+    },
+    renameOwnSource(id, name) {
+      const before = sources.find((source) => source.id === id);
+      if (before === undefined || before.name === name) return;
+      store.updateSource({ ...before, name });
+      changed("sources", sourceIds.format(id), null);
+    },
+    deleteOwnSource(id) {
+      connect(id, []);
+      store.deleteSource(id);
+      changed("sources", sourceIds.format(id), null);
+    },
+    connectOwnSource(id, to) {
+      connect(id, to);
+      changed("sources", sourceIds.format(id), null);
     },
 
     destinations: () => destinations,
@@ -228,6 +272,11 @@ export function createConfiguration({
   function profileById(id: RetryProfileId): (typeof customProfiles)[number] | Problem {
     return customProfiles.find((profile) => profile.id === id) ?? notFound("retry profile", retryProfileIds.format(id));
   }
+}
+
+function ownSource({ name }: Source): Problem {
+  const message = `The source ${name} belongs to the audience or computed trait of that name. Change or delete that; the source follows it.`;
+  return conflict("audience_source", message);
 }
 
 function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {

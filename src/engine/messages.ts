@@ -1,7 +1,7 @@
 /** What a user can do with messages: adopt an unknown write key, replay, pin. */
 
 import { messageIds, sourceIds } from "../domain/ids.ts";
-import { isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
+import { conflict, isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import type { Ingest } from "./ingest/ingest.ts";
 import type { Sender } from "./ingest/sender.ts";
 import type { Changes, Configuration, Messages } from "./pipeline.ts";
@@ -40,7 +40,9 @@ export function createMessages({ store, configuration, ingest, sender, changes }
     replay: (id) => ingest.replay(id),
     async send(sourceId, type, body) {
       const source = configuration.source(sourceId);
-      return source === undefined ? notFound("source", sourceIds.format(sourceId)) : sender.send(source.writeKey, type, body);
+      if (source === undefined) return notFound("source", sourceIds.format(sourceId));
+      if (source.kind !== "audience") return sender.send(source.writeKey, type, body);
+      return conflict("audience_source", `Only the audience or computed trait ${source.name} sends from this source.`);
     },
     pin(id, pinned) {
       if (!store.pin(id, pinned)) return notFound("message", messageIds.format(id));

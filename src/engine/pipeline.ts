@@ -26,8 +26,9 @@ import type {
   SourceId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
-import type { MessageType, Outcome } from "../domain/states.ts";
+import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
+import type { Suppressions } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
 
 export type Pipeline = {
@@ -38,6 +39,7 @@ export type Pipeline = {
   endpoints: Endpoints;
   clients: Clients;
   workspaces: Workspaces;
+  suppressions: Suppressions;
   queries: QueryStore;
   changes: ChangeFeed;
   /** Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is not waited for. */
@@ -52,7 +54,8 @@ type ClockControl = {
   advance(target: AdvanceTarget): Promise<{ state: ClockState; ran: { attempts: number } } | Problem>;
 };
 
-type SourceDraft = Pick<Source, "name"> & Partial<Omit<Source, "id" | "name" | "createdAt">>;
+export type SourceDraft = Pick<Source, "name"> &
+  Partial<Omit<Source, "id" | "name" | "kind" | "createdAt">> & { kind?: (typeof sourceKinds)[number] };
 export type DestinationDraft = Pick<Destination, "name" | "sourceIds"> &
   Pick<NewDestination, "webhooks"> &
   Partial<Pick<Destination, "enabled" | "sharedSecret" | "retryProfile" | "payload">>;

@@ -30,7 +30,8 @@ export type ProfileView = ProfileSummary & Pick<ProfileValues, "memberships">;
 export type SyncProgress = { done: number; total: number };
 
 export type AudienceView = Audience & { destinationIds: DestinationId[]; size: number; syncing: SyncProgress | null };
-export type AudienceDraft = { name: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
+/** The key is made of the name when left out. */
+export type AudienceDraft = { name: string; key?: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
 
 export type SampledUser = { profileId: ProfileId | null; userId: string; traits: JsonObject };
 
@@ -40,7 +41,7 @@ export type Audiences = {
   /** Resolves when the first sync is committed. */
   create(draft: AudienceDraft): Promise<AudienceView | Problem>;
   update(id: AudienceId, changes: Partial<AudienceDraft>): Promise<AudienceView | Problem>;
-  delete(id: AudienceId): Problem | null;
+  delete(id: AudienceId): Promise<Problem | null>;
   sync(id: AudienceId): Promise<{ entered: number; left: number } | Problem>;
   /** What the next sync would send. */
   changes(
@@ -57,14 +58,14 @@ export type Audiences = {
 };
 
 export type ComputedTraitView = ComputedTrait & { destinationIds: DestinationId[]; users: number; syncing: SyncProgress | null };
-export type ComputedTraitDraft = { name: string; computation: Computation; destinationIds?: DestinationId[]; sync?: Sync };
+export type ComputedTraitDraft = { name: string; key?: string; computation: Computation; destinationIds?: DestinationId[]; sync?: Sync };
 
 export type ComputedTraits = {
   list(): ComputedTraitView[];
   get(id: ComputedTraitId): ComputedTraitView | undefined;
   create(draft: ComputedTraitDraft): Promise<ComputedTraitView | Problem>;
   update(id: ComputedTraitId, changes: Partial<ComputedTraitDraft>): Promise<ComputedTraitView | Problem>;
-  delete(id: ComputedTraitId): Problem | null;
+  delete(id: ComputedTraitId): Promise<Problem | null>;
   sync(id: ComputedTraitId): Promise<{ entered: number; left: number } | Problem>;
   preview(
     computation: Computation,
@@ -79,6 +80,9 @@ export type Deletions = {
   get(id: DeletionId): DeletionView | undefined;
   create(userIds: readonly string[], suppress: boolean): Promise<DeletionView | Problem>;
   delete(id: DeletionId): Problem | null;
-  suppressions(search: string, limit: number, after: string | null): Page<Suppression, string>;
+};
+
+export type Suppressions = {
+  list(search: string, limit: number, after: string | null): Page<Suppression, string>;
   lift(userId: string): Problem | null;
 };

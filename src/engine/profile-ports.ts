@@ -181,7 +181,7 @@ export type ComputedStore = {
   /** By userId, after `after`. */
   toldAfter(source: SourceId, after: string, limit: number): ToldValue[];
   /** Of the next told users by userId: where they end, and those that are no profile's `userId` any more. `upTo` null ends it. */
-  strandedAfter(source: SourceId, after: string, limit: number): { upTo: string | null; stranded: ToldValue[] };
+  strandedAfter(source: SourceId, after: string, limit: number): { upTo: string | null; over: ToldValue[] };
   /** The earliest time at which a value may change by time alone, and those that may by `now`. */
   nextRecheckAt(source: SourceId): number | null;
   dueForRecheck(source: SourceId, now: number, limit: number): ToldValue[];

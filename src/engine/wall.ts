@@ -25,3 +25,8 @@ export function startIdleTimer(ms: number, run: () => void): WallTimer {
   timer.unref();
   return { cancel: () => clearTimeout(timer) };
 }
+
+/** Work that is long is cut into slices, with a turn of the event loop after each. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

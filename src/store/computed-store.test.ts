@@ -138,7 +138,7 @@ describe("what receivers were told", () => {
     const found: string[] = [];
     for (let upTo: string | null = ""; upTo !== null;) {
       const slice: ReturnType<typeof one.store.strandedAfter> = one.store.strandedAfter(source, upTo, 2);
-      found.push(...slice.stranded.map(({ userId }) => userId));
+      found.push(...slice.over.map(({ userId }) => userId));
       upTo = slice.upTo;
     }
     expect(found).toEqual(["b", "c", "e"]);

@@ -127,7 +127,7 @@ function toldValues(db: Db) {
       const rows = after.all(source, from, limit);
       return {
         upTo: rows.at(-1)?.user_id ?? null,
-        stranded: rows.filter(({ user_id }) => hasProfile.get(user_id) === undefined).map(toldOfRow),
+        over: rows.filter(({ user_id }) => hasProfile.get(user_id) === undefined).map(toldOfRow),
       };
     },
     nextRecheckAt: (source: SourceId): number | null => nextRecheck.get(source) ?? null,

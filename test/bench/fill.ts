@@ -29,6 +29,7 @@ export function fill(store: Store, requests: readonly FillRequest[]): void {
         method: "POST",
         path: "/v1/batch",
         headers,
+        isSuppressed: () => false,
       };
       return takeIn({ ...facts, ip: "127.0.0.1", body }, parsed);
     }),

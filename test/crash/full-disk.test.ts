@@ -46,6 +46,7 @@ async function startOnSmallDisk(url: string) {
     clock,
     activity,
     changes,
+    isSuppressed: () => false,
     onCommitted: () => station.kick(),
     report,
     host: "127.0.0.1",

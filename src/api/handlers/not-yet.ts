@@ -4,7 +4,7 @@ import type { HandlersOf } from "../handler.ts";
 const no = () => problem(409, "not_built", "This part of Hookyard is not built yet.");
 
 /** Calls of the contract that nothing answers yet. */
-export const notYet: HandlersOf<"profiles" | "audiences" | "computedTraits" | "deletions" | "suppressions"> = {
+export const notYet: HandlersOf<"profiles" | "audiences" | "computedTraits" | "deletions"> = {
   "profiles.list": no,
   "profiles.get": no,
   "profiles.seen": no,
@@ -28,6 +28,4 @@ export const notYet: HandlersOf<"profiles" | "audiences" | "computedTraits" | "d
   "deletions.create": no,
   "deletions.get": no,
   "deletions.delete": no,
-  "suppressions.list": no,
-  "suppressions.lift": no,
 };

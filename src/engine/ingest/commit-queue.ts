@@ -19,6 +19,7 @@ export class CommitQueue {
   readonly #onCommitted: (committed: CommittedMessage[][]) => void;
   #waiting: Waiting[] = [];
   #work: Work | null = null;
+  #newest: Promise<unknown> | null = null;
 
   constructor(options: { store: Pick<IngestStore, "commit">; activity: Activity; onCommitted: (committed: CommittedMessage[][]) => void }) {
     this.#store = options.store;
@@ -28,10 +29,17 @@ export class CommitQueue {
 
   /** Resolves when the request's messages are committed; rejects with the store's error when they are not. */
   add(request: IncomingRequest): Promise<CommittedMessage[]> {
-    return new Promise((resolve, reject) => {
+    const committed = new Promise<CommittedMessage[]>((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
       this.#schedule();
     });
+    this.#newest = committed;
+    return committed;
+  }
+
+  /** Resolves when what waits now does so no more: the queue is taken in order. */
+  async drained(): Promise<void> {
+    await this.#newest?.catch(() => {});
   }
 
   #schedule(): void {

@@ -36,6 +36,7 @@ type IngestOptions = {
   clock: Clock;
   activity: Activity;
   changes: Changes;
+  isSuppressed: (userId: string) => boolean;
   onCommitted: (messages: number) => void;
   report: (error: unknown) => void;
   host: string;
@@ -111,6 +112,11 @@ export class Ingest {
       await this.#queue.add(takeIn({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip: null, body }, parsed));
     }
     this.#options.store.forgetUnknownKey(source.writeKey);
+  }
+
+  /** Resolves when all that was taken in by now is committed, or could not be. */
+  committed(): Promise<void> {
+    return this.#queue.drained();
   }
 
   async replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem> {
@@ -190,7 +196,9 @@ export class Ingest {
     const committed = await this.#queue.add(incoming);
     if (source.mode === "production") return send(response, 200, success);
     const rejection = incoming.messages[0]?.rejection ?? null;
-    if (call.call === "single" && rejection !== null) return problemAnswer(response, problem(400, rejection.reason, rejection.detail));
+    // A suppressed user is no mistake of the caller: the answer stays 200 and says what happened.
+    if (call.call === "single" && rejection !== null && rejection.reason !== "suppressed")
+      return problemAnswer(response, problem(400, rejection.reason, rejection.detail));
     return send(response, 200, batchAnswer(incoming, committed));
   }
 
@@ -258,9 +266,9 @@ export class Ingest {
     this.#options.onCommitted(messages.length);
   }
 
-  #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt"> {
-    const { clock, configuration } = this.#options;
-    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallNow() };
+  #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {
+    const { clock, configuration, isSuppressed } = this.#options;
+    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallNow(), isSuppressed };
   }
 
   #requestFacts(source: Source, { request, call, body }: Received): RequestFacts {

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { checkMessage, type RequestFrame } from "../../domain/check.ts";
+import { checkMessage, type CheckedMessage, type Rejection, type RequestFrame } from "../../domain/check.ts";
 import type { Destination, Source } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
@@ -29,6 +29,7 @@ export type RequestFacts = {
   headers: [string, string][];
   ip: string | null;
   body: Uint8Array;
+  isSuppressed: (userId: string) => boolean;
   replayOf?: MessageRowId;
 };
 
@@ -82,6 +83,7 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
   }
   const { message } = checked;
   const messageId = message.messageId ?? randomUUID();
+  const rejection = suppression(message, facts);
   return {
     offset,
     size,
@@ -92,11 +94,21 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
     event: message.event,
     timestamp: message.timestamp,
     warnings: message.warnings,
-    rejection: null,
-    deduplicate: source.deduplicate,
+    rejection,
+    deduplicate: rejection === null && source.deduplicate,
     replayOf,
     route: () => route({ message: Object.assign(message, { messageId }), sourceId: source.id, receivedAt, destinations }),
   };
+}
+
+/** An alias names two users. A delete is sent again to those whose receivers have not heard it. */
+function suppression({ type, userId, members }: CheckedMessage, { isSuppressed, replayOf }: RequestFacts): Rejection | null {
+  if (type === "delete" && replayOf !== undefined) return null;
+  const named = type === "alias" ? [userId, members["previousId"]] : [userId];
+  const user = named.find((name): name is string => typeof name === "string" && isSuppressed(name));
+  if (user === undefined) return null;
+  const detail = `The user ${JSON.stringify(user)} was deleted and is suppressed, so this is not taken in. Lift the suppression to have later messages taken in again.`;
+  return { reason: "suppressed", detail };
 }
 
 function requestOf({ source, receivedAt, wallAt, method, path, headers, body }: RequestFacts): Omit<IncomingRequest, "messages"> {

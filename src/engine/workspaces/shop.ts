@@ -1,9 +1,9 @@
 /** What the demo shop's customers do: drawn from the seed, so that the same shop is opened every time. Pure. */
 
 import { drawUnit } from "../../domain/random.ts";
-import type { SourceKind } from "../../domain/states.ts";
+import type { SourceDraft } from "../pipeline.ts";
 
-export const shopSources: readonly { name: string; kind: SourceKind }[] = [
+export const shopSources: readonly { name: string; kind: NonNullable<SourceDraft["kind"]> }[] = [
   { name: "Shop web", kind: "web" },
   { name: "Shop server", kind: "server" },
   { name: "Shop app", kind: "mobile" },

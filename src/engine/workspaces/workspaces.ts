@@ -6,9 +6,8 @@
 import { randomBytes } from "node:crypto";
 import type { Destination, Source, Step } from "../../domain/configuration.ts";
 import { isProblem, type Problem } from "../../domain/problem.ts";
-import type { SourceKind } from "../../domain/states.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Configuration, EndpointView, Endpoints, Workspace, Workspaces } from "../pipeline.ts";
+import type { Configuration, EndpointView, Endpoints, SourceDraft, Workspace, Workspaces } from "../pipeline.ts";
 import { shopMessages, shopSources, type ShopMessage } from "./shop.ts";
 
 /** What the shop has sent when it is opened, and how many more it sends by itself. */
@@ -31,7 +30,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
   let timer: ClockTimer | null = null;
   let sent = 0;
 
-  const source = (name: string, kind: SourceKind): Source | Problem =>
+  const source = (name: string, kind: NonNullable<SourceDraft["kind"]>): Source | Problem =>
     configuration.sources().find((each) => each.name === name) ??
     configuration.createSource({ name, kind, writeKey: `wk_${randomBytes(8).toString("hex")}` });
 

@@ -1,0 +1,44 @@
+/** Users whose messages are not taken in any more: in memory, since every message asks, and in the store. */
+
+import type { DeletionId } from "../../domain/ids.ts";
+import { problem } from "../../domain/problem.ts";
+import type { Changes } from "../pipeline.ts";
+import type { Suppressions } from "../profile-pipeline.ts";
+import type { DeletionStore } from "../profile-ports.ts";
+
+export type SuppressionsOptions = {
+  store: Pick<DeletionStore, "suppressedUsers" | "suppress" | "lift" | "suppressions">;
+  now: () => number;
+  changes: Changes;
+};
+
+export type SuppressionControl = Suppressions & {
+  isSuppressed(userId: string): boolean;
+  /** In a transaction of the caller, who reloads when it fails. */
+  suppress(userIds: readonly string[], deletion: DeletionId): void;
+  reload(): void;
+};
+
+export function createSuppressions({ store, now, changes }: SuppressionsOptions): SuppressionControl {
+  let users = new Set(store.suppressedUsers());
+  return {
+    isSuppressed: (userId) => users.has(userId),
+    suppress(userIds, deletion) {
+      for (const userId of userIds) {
+        store.suppress(userId, now(), deletion);
+        users.add(userId);
+      }
+      changes.noteMany("suppressions", userIds.slice(-100), userIds.length, true);
+    },
+    reload() {
+      users = new Set(store.suppressedUsers());
+    },
+    list: (search, limit, after) => store.suppressions(search, limit, after),
+    lift(userId) {
+      if (!store.lift(userId)) return problem(404, "not_found", `The user ${JSON.stringify(userId)} is not suppressed.`);
+      users.delete(userId);
+      changes.note("suppressions", userId);
+      return null;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Messages of users who are suppressed are rejected, whatever names them, until the suppression is lifted. */
+
+import { expect, test as base } from "vitest";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import { starting, type Message, type Start } from "../support/running-app.ts";
+
+const test = base.extend("start", starting);
+
+/** An app whose store knows that `gone` is suppressed. */
+async function startSuppressing(start: Start, mode: "explain" | "production" = "explain") {
+  const data = await start.directory();
+  const store = openStore(data);
+  store.suppress("gone", Date.UTC(2026, 10, 21), null);
+  store.close();
+  const app = await start.app({ data, clock: "paused" });
+  await app.call("sources.create", { name: "Shop", writeKey: "key", mode });
+  return app;
+}
+
+const reason = { reason: "suppressed" };
+
+test("a single call stays 200 and says why it was not taken in; the record says it too", async ({ start }) => {
+  const app = await startSuppressing(start);
+  const answer = await app.ingest("/v1/track", { userId: "gone", event: "Bought" });
+  expect(answer).toMatchObject({ success: true, rejected: [{ index: 0, ...reason }] });
+  const [message] = (await app.call("messages.list", {})).items;
+  expect(message).toMatchObject({ state: "rejected", ...reason, userId: "gone", event: "Bought" });
+  expect(await app.message(message?.id ?? "")).toMatchObject({ detail: expect.stringContaining("suppress") as string, decisions: [] });
+});
+
+test("in production mode the answer says nothing", async ({ start }) => {
+  const app = await startSuppressing(start, "production");
+  expect(await app.ingest("/v1/track", { userId: "gone", event: "Bought" })).toEqual({ success: true });
+  expect((await app.call("messages.list", { state: "rejected" })).items).toMatchObject([reason]);
+});
+
+test("a batch loses the user's messages and no others; an alias is one when it names the user at either end", async ({ start }) => {
+  const app = await startSuppressing(start);
+  const batch: Message[] = [
+    { type: "track", userId: "stays", event: "Bought" },
+    { type: "identify", userId: "gone", traits: { plan: "pro" } },
+    { type: "page", anonymousId: "gone" },
+    { type: "group", userId: "gone", anonymousId: "a", groupId: "g" },
+    { type: "alias", userId: "stays", previousId: "gone" },
+    { type: "alias", userId: "gone", previousId: "stays" },
+    { type: "delete", userId: "gone" },
+  ];
+  const { rejected } = await app.ingest("/v1/batch", { batch });
+  expect(rejected).toMatchObject([1, 3, 4, 5, 6].map((index) => ({ index, ...reason })));
+});
+
+test("a rejected message keeps its messageId for later, and is taken in once the suppression is lifted", async ({ start }) => {
+  const app = await startSuppressing(start);
+  const message = { userId: "gone", event: "Bought", messageId: "m1" };
+  await app.ingest("/v1/track", message);
+  expect((await app.call("suppressions.list", {})).items).toEqual([
+    { userId: "gone", since: "2026-11-21T00:00:00.000Z", deletionId: null },
+  ]);
+  expect(await app.call("suppressions.lift", { userId: "gone" })).toEqual({ userId: "gone" });
+  expect(await app.ingest("/v1/track", message)).toEqual({ success: true });
+  expect((await app.call("suppressions.list", {})).items).toEqual([]);
+  expect(await app.refused("suppressions.lift", { userId: "gone" })).toEqual({ status: 404, code: "not_found" });
+});

@@ -5,9 +5,11 @@
 
 import { createApi, type Api } from "./api/api.ts";
 import { PortTaken, type PortRole } from "./app-errors.ts";
+import { isProblem } from "./domain/problem.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { createClients } from "./engine/clients/clients.ts";
 import { Activity } from "./engine/clock/activity.ts";
+import type { ClockMode } from "./engine/clock/clock.ts";
 import { Holds } from "./engine/clock/holds.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
 import { createConfiguration } from "./engine/configuration.ts";
@@ -23,8 +25,10 @@ import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate } from "./engine/rate.ts";
 import { createUpkeep } from "./engine/upkeep.ts";
-import { startTimer } from "./engine/wall.ts";
+import { startTimer, wallNow } from "./engine/wall.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
+import { typedCalls } from "./scenarios/run/pipeline.ts";
+import { createScenarios } from "./scenarios/scenarios.ts";
 import { openStore } from "./store/sqlite-store.ts";
 
 export type AppOptions = {
@@ -33,6 +37,10 @@ export type AppOptions = {
   host?: string;
   /** 0 picks a free one. */
   ports: { ingest: number; endpoints: number; endpointsTls: number };
+  /** Where the clock of new data begins; the wall's time, and running, when left out. */
+  clock?: { startAt: number; mode: ClockMode };
+  /** The directory of the scenarios that come with Hookyard; none when left out. */
+  scenarios?: string;
   report?: (error: unknown) => void;
   version: string;
 };
@@ -49,9 +57,13 @@ export type App = {
 };
 
 /** Throws an `OpenError` when the data cannot be opened. */
-export function createApp({ data, host = "127.0.0.1", ports, report = throwLater, version }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { data, host = "127.0.0.1", ports, clock: firstClock, report = throwLater, version } = options;
   const dataDir = data === ":memory:" ? null : data;
   const store = openStore(data);
+  if (firstClock !== undefined && store.loadClock() === null) {
+    store.saveClock({ now: firstClock.startAt, wallAt: wallNow(), mode: firstClock.mode, speed: 1 });
+  }
   const changes = createChangeFeed();
   const activity = new Activity();
   const holds = new Holds();
@@ -117,7 +129,10 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     endpoints,
     clock,
     seed: () => configuration.settings().seed,
-    sendBatch: async (writeKey, batch) => void (await sender.send(writeKey, "batch", JSON.stringify({ batch }))),
+    sendBatch: async (writeKey, batch) => {
+      const sent = await sender.send(writeKey, "batch", JSON.stringify({ batch }));
+      if (isProblem(sent)) throw new Error(sent.message);
+    },
     report,
   });
 
@@ -188,9 +203,21 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
     }
   };
 
+  const scenarios = createScenarios({
+    directory: options.scenarios ?? null,
+    own: typedCalls((name, input) => api.call(name, input)),
+    async start({ startAt }) {
+      const app = await startInMemory({ startAt, report, version });
+      return { ...typedCalls(app.api.call), stop: app.stop };
+    },
+    onChange: (run) => changes.note("scenario-runs", run),
+    report,
+  });
+  const api: Api = createApi({ pipeline, scenarios, about: () => ({ version, ...addresses }), report });
+
   return {
     pipeline,
-    api: createApi({ pipeline, about: () => ({ version, ...addresses }), report }),
+    api,
     async start() {
       const ingestUrl = await listening("ingest", ports.ingest, () => ingest.start());
       const { url, tlsUrl } = await listening("endpoints", ports.endpoints, () => endpoints.start());
@@ -206,6 +233,7 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
       upkeep.stop();
       workspaces.stop();
       await clients.stop();
+      await scenarios.stop();
       await ingest.stop();
       await station.stop();
       await endpoints.stop();
@@ -214,6 +242,26 @@ export function createApp({ data, host = "127.0.0.1", ports, report = throwLater
       store.close();
     },
   };
+}
+
+/** A pipeline for one run: in memory, on free ports, its clock paused at a time. */
+export async function startInMemory({
+  startAt,
+  report,
+  version,
+}: {
+  startAt: number;
+  report?: (error: unknown) => void;
+  version: string;
+}): Promise<App & Addresses> {
+  const app = createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    clock: { startAt, mode: "paused" },
+    version,
+    ...(report === undefined ? {} : { report }),
+  });
+  return { ...app, ...(await app.start()) };
 }
 
 function isAddressInUse(error: unknown): error is NodeJS.ErrnoException & { port?: number } {

@@ -10,6 +10,7 @@ import { callNamed } from "../contract/contract.ts";
 import { checkInput } from "../contract/call.ts";
 import type { Problem } from "../domain/problem.ts";
 import { isProblem, notFound, problem } from "../domain/problem.ts";
+import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
 import { storeFailure } from "../engine/store-failure.ts";
 import { clientHandlers } from "./handlers/clients.ts";
@@ -21,6 +22,7 @@ import { endpointHandlers } from "./handlers/endpoints.ts";
 import { messageHandlers } from "./handlers/messages.ts";
 import { pipelineHandlers } from "./handlers/pipeline.ts";
 import { retryProfileHandlers } from "./handlers/retry-profiles.ts";
+import { scenarioHandlers } from "./handlers/scenarios.ts";
 import { settingsHandlers } from "./handlers/settings.ts";
 import { sourceHandlers } from "./handlers/sources.ts";
 import { suppressionHandlers } from "./handlers/suppressions.ts";
@@ -40,10 +42,12 @@ export type Api = {
 
 export function createApi({
   pipeline,
+  scenarios,
   about,
   report,
 }: {
   pipeline: Pipeline;
+  scenarios: Scenarios;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
   /** Told of everything unexpected. */
@@ -65,6 +69,7 @@ export function createApi({
     ...configurationHandlers(pipeline),
     ...workspaceHandlers(pipeline),
     ...suppressionHandlers(pipeline),
+    ...scenarioHandlers(scenarios),
     ...notYet,
   };
   let document: unknown;

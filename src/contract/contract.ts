@@ -15,6 +15,7 @@ import { messageCalls } from "./messages.ts";
 import { pipelineCalls } from "./pipeline.ts";
 import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
+import { scenarioCalls } from "./scenarios.ts";
 import { settingsCalls } from "./settings.ts";
 import { sourceCalls } from "./sources.ts";
 import { unknownKeyCalls } from "./unknown-keys.ts";
@@ -39,6 +40,7 @@ const all = [
   ...audienceCalls,
   ...computedTraitCalls,
   ...deletionCalls,
+  ...scenarioCalls,
 ] as const;
 
 type ByName<C extends Call> = { [One in C as One["name"]]: One };

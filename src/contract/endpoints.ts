@@ -6,7 +6,7 @@ import { byId, bytes, deleted, headers, listOf, page, recordedHeaders, time } fr
 const after = z.enum(["repeat-last", "start-over"]);
 const does = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;
 
-const step = z
+export const step = z
   .strictObject({
     times: z.int().optional().describe("How many requests it serves; one when left out."),
     match: z

@@ -23,6 +23,7 @@ export const change = z
       "computed-traits",
       "deletions",
       "suppressions",
+      "scenario-runs",
     ]),
     ids: z.array(z.string()).describe("What was made or changed; the newest hundred when there were more."),
     count: z.int().describe("How many there were."),

@@ -6,7 +6,7 @@ import { byId, deleted, listOf, time } from "./shapes.ts";
 export const answerMode = z.enum(["explain", "production"]);
 const sourceKind = z.enum(sourceKinds);
 
-const ingestFault = z
+export const ingestFault = z
   .strictObject({
     do: z.enum(["answer", "delay", "cut"]),
     status: z.int().min(200).max(599).optional().describe("`answer`: 500 when left out."),
@@ -79,7 +79,10 @@ export const sourceCalls = [
     summary: "Sends one call to the ingest port as this source, over HTTP as a client would; answers what the port said.",
     params: byId,
     body: z.strictObject({
-      type: z.enum(messageTypes).exclude(["delete"]),
+      type: z
+        .enum([...messageTypes, "batch"])
+        .exclude(["delete"])
+        .describe("The call: where it is sent to."),
       body: z.string().describe("The JSON of the call, sent as it is."),
     }),
     answer: z.object({ status: z.int(), body: z.string() }),

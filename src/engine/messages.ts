@@ -38,10 +38,10 @@ export function createMessages({ store, configuration, ingest, sender, changes }
       return null;
     },
     replay: (id) => ingest.replay(id),
-    async send(sourceId, type, body) {
+    async send(sourceId, call, body) {
       const source = configuration.source(sourceId);
       if (source === undefined) return notFound("source", sourceIds.format(sourceId));
-      if (source.kind !== "audience") return sender.send(source.writeKey, type, body);
+      if (source.kind !== "audience") return sender.send(source.writeKey, call, body);
       return conflict("audience_source", `Only the audience or computed trait ${source.name} sends from this source.`);
     },
     pin(id, pinned) {

@@ -94,7 +94,7 @@ export type Messages = {
   replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem>;
   pin(id: MessageRowId, pinned: boolean): Problem | null;
   /** One call over HTTP to the ingest port, as a client of the source would make it. */
-  send(sourceId: SourceId, type: MessageType, body: string): Promise<{ status: number; body: string } | Problem>;
+  send(sourceId: SourceId, call: MessageType | "batch", body: string): Promise<{ status: number; body: string } | Problem>;
 };
 
 export type Workspaces = {
@@ -296,7 +296,8 @@ export type Area =
   | "audiences"
   | "computed-traits"
   | "deletions"
-  | "suppressions";
+  | "suppressions"
+  | "scenario-runs";
 
 /** One line of the feed. Changes of one area that come close together are one line. */
 export type Change = {

@@ -12,6 +12,7 @@ const oldestNode = 24;
 const help = `Usage: hookyard <command> [flags]
 
   serve        Runs the pipeline, the test endpoints and the inspector. hookyard serve --help lists its flags.
+  run          Runs scenario files. hookyard run --help lists its flags.
 
   --version    The version.
   --help       This text.`;
@@ -34,6 +35,10 @@ async function run([command, ...args]: string[]): Promise<number> {
     case "serve": {
       const { serveCommand } = await import("./serve-command.ts");
       return serveCommand({ args, root, version });
+    }
+    case "run": {
+      const { runCommand } = await import("./run-command.ts");
+      return runCommand({ args, root, version });
     }
     case "--help":
     case "-h":

@@ -44,7 +44,7 @@ async function start({ flags, root, version }: { flags: ServeFlags; root: string
   const { data, host, ports } = flags;
   const configuration = flags.config === undefined ? null : readConfiguration(flags.config);
   const { createApp } = await import("../app.ts");
-  const app = createApp({ data, host, ports, report, version });
+  const app = createApp({ data, host, ports, scenarios: join(root, "resources", "scenarios"), report, version });
   try {
     if (configuration !== null) {
       const { status, body } = await app.api.call("configuration.import", configuration);

@@ -60,7 +60,8 @@ async function run({ data, ports }: AppFlags): Promise<void> {
   const userData = app.getPath("userData");
   const hookyard = await startOnPorts({
     ports,
-    createApp: (free) => createApp({ data: data ?? userData, ports: free, report, version }),
+    createApp: (free) =>
+      createApp({ data: data ?? userData, ports: free, scenarios: join(root, "resources", "scenarios"), report, version }),
     report,
   });
   if (hookyard === null) return app.exit(0);

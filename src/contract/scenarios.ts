@@ -1,0 +1,171 @@
+/**
+ * Scenarios, and what came of one: the same in the inspector, on the command line and as JSON. Times are those of the
+ * clock of the scenario's own pipeline; nothing in a report differs from run to run.
+ */
+
+import { z } from "zod";
+import { defineCall } from "./call.ts";
+import { byId, deleted, listOf, time } from "./shapes.ts";
+
+const place = { line: z.int().describe("From 1."), column: z.int().describe("From 1.") };
+
+const scenarioProblem = z.object({ ...place, message: z.string() }).meta({ id: "ScenarioProblem" });
+export type ScenarioProblem = z.output<typeof scenarioProblem>;
+
+const scenarioAttempt = z
+  .object({
+    elapsedMs: z.int().describe("Clock time from the beginning of the scenario to the start of the attempt."),
+    round: z.int(),
+    webhook: z.string().describe("The name of the endpoint, or the URL."),
+    result: z.string().describe("The status of the answer, or the outcome without one."),
+    heldMs: z.int().nullable().describe("How long an endpoint held it, in clock time; null when it did not."),
+    error: z.string().nullable().describe("In words."),
+  })
+  .meta({ id: "ScenarioAttempt" });
+export type ScenarioAttempt = z.output<typeof scenarioAttempt>;
+
+const scenarioDifference = z
+  .object({
+    of: z.string().describe("What it is about: a delivery, say."),
+    expected: z.string(),
+    actual: z.string(),
+    attempts: z.array(scenarioAttempt).describe("Those behind it, the last of them when there were many."),
+    attemptsBefore: z.int().describe("How many more there were before those."),
+  })
+  .meta({ id: "ScenarioDifference" });
+export type ScenarioDifference = z.output<typeof scenarioDifference>;
+
+const scenarioExpectation = z
+  .object({
+    ...place,
+    text: z.string(),
+    passed: z.boolean(),
+    expected: z.string(),
+    actual: z.string(),
+    differences: z.array(scenarioDifference),
+    moreDifferences: z.int().describe("How many things more were not as expected."),
+  })
+  .meta({ id: "ScenarioExpectationResult" });
+export type ScenarioExpectationResult = z.output<typeof scenarioExpectation>;
+
+const scenarioStep = z
+  .object({
+    ...place,
+    verb: z.string(),
+    text: z.string().describe("What it does."),
+    name: z.string().nullable().describe("What it is for, where the file says so."),
+    state: z
+      .enum(["waiting", "running", "passed", "failed", "skipped"])
+      .describe("`waiting` and `running` while the scenario runs; `skipped` when a step before it could not be done."),
+    elapsedMs: z.int().nullable().describe("Clock time since the beginning of the scenario, when the step was over."),
+    outcome: z.string().nullable().describe("What came of it, in words."),
+    problem: z.string().nullable().describe("Why it could not be done, or what was wrong with what came of it."),
+    expectations: z.array(scenarioExpectation),
+  })
+  .meta({ id: "ScenarioStepResult" });
+export type ScenarioStepResult = z.output<typeof scenarioStep>;
+
+const scenarioReport = z
+  .object({
+    file: z.string().nullable(),
+    name: z.string().nullable().describe("Null when the file cannot be read."),
+    description: z.string().nullable(),
+    state: z.enum(["running", "passed", "failed", "unusable"]),
+    seed: z.int(),
+    startedAt: time,
+    endedAt: time,
+    steps: z.array(scenarioStep),
+    problems: z.array(scenarioProblem).describe("Why the file is unusable."),
+  })
+  .meta({ id: "ScenarioReport" });
+export type ScenarioReport = z.output<typeof scenarioReport>;
+
+const scenarioText = z.string().max(1_000_000).describe("A scenario file: YAML.");
+
+const readyScenario = z
+  .object({
+    file: z.string().describe("Its name, such as `outage.yaml`."),
+    name: z.string(),
+    description: z.string().nullable(),
+    text: z.string().describe("The file as it is."),
+  })
+  .meta({ id: "ReadyScenario" });
+export type ReadyScenario = z.output<typeof readyScenario>;
+
+const scenarioRun = z
+  .object({
+    id: z.string(),
+    report: scenarioReport.describe("Grows while the scenario runs: steps that are still to come are `waiting`."),
+  })
+  .meta({ id: "ScenarioRun" });
+export type ScenarioRunAnswer = z.output<typeof scenarioRun>;
+
+export const scenarioCalls = [
+  defineCall({
+    name: "scenarios.list",
+    method: "GET",
+    path: "/api/scenarios",
+    summary: "The scenarios that come with Hookyard.",
+    answer: listOf(readyScenario),
+  }),
+  defineCall({
+    name: "scenarios.check",
+    method: "POST",
+    path: "/api/scenarios/check",
+    summary: "What is wrong with a scenario's text, with the place of each problem. Runs nothing.",
+    body: z.strictObject({ text: scenarioText }),
+    answer: z.object({ name: z.string().nullable().describe("Null when there are problems."), problems: z.array(scenarioProblem) }),
+  }),
+  defineCall({
+    name: "scenarios.run",
+    method: "POST",
+    path: "/api/scenarios/run",
+    summary:
+      "Begins to run a scenario in a pipeline of its own, in memory and on a clock of its own. Answers at once; `scenarioRuns.get` says how far it is.",
+    body: z.strictObject({
+      text: scenarioText,
+      file: z.string().max(1000).optional().describe("What the report calls it."),
+      seed: z.int().optional().describe("In place of the file's own."),
+    }),
+    answer: scenarioRun,
+    status: 201,
+  }),
+  defineCall({
+    name: "scenarios.record",
+    method: "POST",
+    path: "/api/scenarios/record",
+    summary:
+      "Makes a scenario of messages: their sources and destinations, the receivers answering as they did, and what came of it as expectations.",
+    body: z.strictObject({
+      messageIds: z.array(z.string()).min(1).max(1000).describe("The `id`s of the messages, in any order."),
+      name: z.string().min(1).max(200).optional(),
+    }),
+    answer: z.object({
+      text: z.string(),
+      notes: z.array(z.string()).describe("What could not be recorded as it was, in sentences."),
+    }),
+  }),
+  defineCall({
+    name: "scenarioRuns.list",
+    method: "GET",
+    path: "/api/scenario-runs",
+    summary: "The newest runs since the start, newest first.",
+    answer: listOf(scenarioRun),
+  }),
+  defineCall({
+    name: "scenarioRuns.get",
+    method: "GET",
+    path: "/api/scenario-runs/{id}",
+    summary: "One run.",
+    params: byId,
+    answer: scenarioRun,
+  }),
+  defineCall({
+    name: "scenarioRuns.delete",
+    method: "DELETE",
+    path: "/api/scenario-runs/{id}",
+    summary: "Ends a run that is under way, and forgets it.",
+    params: byId,
+    answer: deleted,
+  }),
+] as const;

@@ -1,0 +1,164 @@
+/** `hookyard run`: runs scenario files side by side, prints what came of them, and says it with the exit code. */
+
+import { readFile, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { ScenarioReport } from "../contract/scenarios.ts";
+import { monotonic, wallNow } from "../engine/wall.ts";
+import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
+import { runText } from "../scenarios/run/run-file.ts";
+import { unusableReport } from "../scenarios/run/run-scenario.ts";
+import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
+import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
+import { parseRunFlags, runHelp, type RunFlags } from "./run-flags.ts";
+
+/** A scenario mostly waits for its own sockets: a few beside each other fill that time, more would only compete. */
+const besideEachOther = 4;
+
+export async function runCommand({ args, root, version }: { args: string[]; root: string; version: string }): Promise<number> {
+  const flags = parseRunFlags(args);
+  if (flags === "help") {
+    process.stdout.write(`${runHelp}\n`);
+    return 0;
+  }
+  if ("wrong" in flags) {
+    process.stderr.write(`${flags.wrong}\n`);
+    return 2;
+  }
+  const paint = hasColour() ? colourPaint : plainPaint;
+  const began = monotonic();
+  let kept: Kept | null = null;
+  const keep = (pipeline: Kept): void => {
+    kept = pipeline;
+  };
+  const timed = await runAll(flags, version, keep, (report) => {
+    if (!flags.json) process.stdout.write(`${reportText(report, paint)}\n\n`);
+  });
+  const reports = timed.map(({ report }) => report);
+  if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
+  else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
+  const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
+  if (kept !== null) await serveKept(kept, { root });
+  return written ? exitCodeOf(reports) : 2;
+}
+
+type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
+
+/** In the order of the files, each told as soon as it and all before it are there. */
+async function runAll(
+  flags: RunFlags,
+  version: string,
+  keep: (pipeline: Kept) => void,
+  onReport: (report: ScenarioReport) => void,
+): Promise<TimedReport[]> {
+  const { startInMemory } = await import("../app.ts");
+  const start = async ({ startAt }: { startAt: number }): Promise<Kept> => {
+    const app = await startInMemory({ startAt, version, report: reportError });
+    return { ...typedCalls(app.api.call), api: app.api, stop: () => app.stop() };
+  };
+  const done: TimedReport[] = [];
+  let next = 0;
+  let told = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next; index < flags.files.length; index = next) {
+      next += 1;
+      const keepThis = flags.keep && index === 0 ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) } : {};
+      done[index] = await runFile({ file: flags.files[index] ?? "", seed: flags.seed, start, ...keepThis });
+      for (let ready = done[told]; ready !== undefined; ready = done[told]) {
+        told += 1;
+        onReport(ready.report);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(besideEachOther, flags.files.length) }, work));
+  return done;
+}
+
+type RunFile = Pick<Parameters<typeof runText>[0], "start" | "keep" | "seed"> & { file: string };
+
+async function runFile({ file, ...options }: RunFile): Promise<TimedReport> {
+  const startedAt = wallNow();
+  const began = monotonic();
+  const stepsMs: number[] = [];
+  let last = began;
+  const onStep = (): void => {
+    const now = monotonic();
+    stepsMs.push(now - last);
+    last = now;
+  };
+  const text = await read(file);
+  const report =
+    typeof text === "string"
+      ? await runText({ ...options, file, text, onStep })
+      : unusableReport([{ line: 1, column: 1, message: text.wrong }], { file, seed: options.seed });
+  return { report, startedAt, durationMs: monotonic() - began, stepsMs };
+}
+
+async function read(file: string): Promise<string | { wrong: string }> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return {
+      wrong:
+        code === "ENOENT"
+          ? "There is no such file."
+          : code === "EISDIR"
+            ? "This is a directory. Name the files in it."
+            : `The file cannot be read: ${message}.`,
+    };
+  }
+}
+
+async function writeJunit(file: string, reports: readonly TimedReport[]): Promise<boolean> {
+  try {
+    await writeFile(file, junitXml(reports, hostname()));
+    return true;
+  } catch (error) {
+    process.stderr.write(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}\n`);
+    return false;
+  }
+}
+
+function exitCodeOf(reports: readonly ScenarioReport[]): number {
+  if (reports.some(({ state }) => state === "unusable")) return 2;
+  return reports.every(({ state }) => state === "passed") ? 0 : 1;
+}
+
+function summary(reports: readonly ScenarioReport[], ms: number, paint: Paint): string {
+  const count = (state: ScenarioReport["state"]): number => reports.filter((report) => report.state === state).length;
+  const parts = [
+    ...(count("passed") > 0 ? [paint.good(`${count("passed")} passed`)] : []),
+    ...(count("failed") > 0 ? [paint.bad(`${count("failed")} failed`)] : []),
+    ...(count("unusable") > 0 ? [paint.bad(`${count("unusable")} unusable`)] : []),
+  ];
+  const seconds = `${(ms / 1000).toFixed(1)} s`;
+  return `${parts.join(", ")}  ${paint.faint(`${reports.length} ${reports.length === 1 ? "scenario" : "scenarios"} in ${seconds}`)}`;
+}
+
+function hasColour(): boolean {
+  return process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "";
+}
+
+function reportError(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+}
+
+/** Until a signal comes. */
+async function serveKept({ api, stop }: Kept, { root }: { root: string }): Promise<void> {
+  const { createControlPort } = await import("./http-api.ts");
+  const { createStaticPages } = await import("./static-pages.ts");
+  const { readOrMakeToken } = await import("./token.ts");
+  const token = readOrMakeToken(null);
+  const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
+  const control = createControlPort({ api, token, pages, host: "127.0.0.1", port: 0, report: reportError });
+  const url = await control.start();
+  // Standard output may be a JSON document that somebody parses.
+  process.stderr.write(`The first scenario's pipeline is kept. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`);
+  await new Promise<void>((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+  await control.stop();
+  await stop();
+}

@@ -1,0 +1,125 @@
+/**
+ * Whether an expectation is met, in time. Without `within` it is held against what stands now; with it, against every
+ * moment of the clock time after the last thing that was done, and the clock moves on from due time to due time until the
+ * expectation is met or that time is over. Under `never` it is the other way round: nothing may fit at any such moment.
+ */
+
+import type { Expectation, Subject } from "../file/expectation-schema.ts";
+import { asOf, momentsOf, type History } from "../run/history.ts";
+import type { Session } from "../run/session.ts";
+import { attempts } from "./attempts.ts";
+import { judgeClock } from "./clock.ts";
+import { deliveries } from "./deliveries.ts";
+import { fitting, judge, neverVerdict, type Counted, type Verdict } from "./judge.ts";
+import type { Kind, View } from "./kind.ts";
+import { messages } from "./messages.ts";
+import { requests } from "./requests.ts";
+
+type Met = Verdict & { subject: Subject };
+
+/** One verdict for each subject of the expectation, in the order of the file. */
+export async function meet(expectation: Expectation, session: Session): Promise<Met[]> {
+  const met: Met[] = [];
+  for (const subject of Object.keys(expectation) as Subject[]) {
+    const verdict = await meetSubject(subject, expectation, session);
+    if (verdict !== null) met.push({ ...verdict, subject });
+  }
+  return met;
+}
+
+async function meetSubject(subject: Subject, expectation: Expectation, session: Session): Promise<Verdict | null> {
+  switch (subject) {
+    case "messages":
+      return meetClaim(messages, expectation.messages, session);
+    case "deliveries":
+      return meetClaim(deliveries, expectation.deliveries, session);
+    case "attempts":
+      return meetClaim(attempts, expectation.attempts, session);
+    case "requests":
+      return meetClaim(requests, expectation.requests, session);
+    case "clock":
+      return expectation.clock === undefined ? null : judgeClock(expectation.clock, await session.history(), session.startedAt);
+  }
+}
+
+async function meetClaim<Claim extends Counted, Thing>(
+  kind: Kind<Claim, Thing>,
+  claim: Claim | undefined,
+  session: Session,
+): Promise<Verdict | null> {
+  if (claim === undefined) return null;
+  return claim.never === undefined ? atSomeMoment(kind, claim, session) : never(kind, claim, session);
+}
+
+function viewOf(session: Session, { now }: History): View {
+  return { now, startedAt: session.startedAt, secretOf: (destination) => session.secretOf(destination) };
+}
+
+async function atSomeMoment<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, claim: Claim, session: Session): Promise<Verdict> {
+  const lookAt = (history: History): Verdict => judge(kind, claim, history, viewOf(session, history));
+  if (claim.within === undefined) return lookAt(await session.history());
+  const from = session.lastDone().at;
+  const end = from + claim.within;
+  for (let seenUntil = from - 1; ;) {
+    const history = await session.history();
+    const until = Math.min(history.now, end);
+    const moments = momentsOf(history).filter((moment) => moment > seenUntil && moment < until);
+    for (const moment of moments) {
+      const verdict = lookAt(asOf(history, moment));
+      if (verdict.passed) return verdict;
+    }
+    const verdict = lookAt(asOf(history, until));
+    if (verdict.passed || until === end) return verdict;
+    seenUntil = until;
+    await moveOn(session, history, end);
+  }
+}
+
+async function never<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, claim: Claim, session: Session): Promise<Verdict> {
+  const { at, before } = session.lastDone();
+  const end = claim.within === undefined ? null : at + claim.within;
+  const old =
+    end === null || before === null ? new Set<string>() : new Set(everFitting(kind, claim, before, viewOf(session, before)).keys());
+  for (;;) {
+    const history = await session.history();
+    const until = end === null ? history.now : Math.min(history.now, end);
+    const view = viewOf(session, history);
+    const news = [...everFitting(kind, claim, asOf(history, until), view)].filter(([stamp]) => !old.has(stamp));
+    const found = [...new Map(news.map(([, thing]) => [kind.idOf(thing), thing])).values()];
+    if (found.length > 0 || end === null || until === end) return neverVerdict(kind, found, history, view);
+    await moveOn(session, history, end);
+  }
+}
+
+/** To the next due time, but not beyond `end`. */
+async function moveOn(session: Session, { now, nextDueAt }: History, end: number): Promise<void> {
+  await session.advance(nextDueAt !== null && nextDueAt <= end ? "next-due" : end - now);
+}
+
+/**
+ * Whatever fitted at any moment, each as it was then. Things of different messages do not depend on each other, so that
+ * each message is looked at by itself, at its own moments.
+ */
+function everFitting<Claim extends Counted, Thing>(
+  kind: Kind<Claim, Thing>,
+  claim: Claim,
+  history: History,
+  view: View,
+): Map<string, Thing> {
+  const found = new Map<string, Thing>();
+  for (const part of partsOf(history)) {
+    for (const moment of momentsOf(part)) {
+      for (const thing of fitting(kind, claim, asOf(part, moment), { ...view, now: moment })) {
+        found.set(`${kind.idOf(thing)} ${kind.versionOf(thing)}`, thing);
+      }
+    }
+  }
+  return found;
+}
+
+function* partsOf(history: History): Generator<History> {
+  const deliveries = Map.groupBy(history.deliveries, ({ message }) => message.ordinal);
+  for (const message of history.messages)
+    yield { ...history, messages: [message], deliveries: deliveries.get(message.ordinal) ?? [], requests: [] };
+  for (const request of history.requests) yield { ...history, messages: [], deliveries: [], requests: [request] };
+}

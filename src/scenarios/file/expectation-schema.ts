@@ -1,0 +1,183 @@
+/** What a scenario can expect. Each subject chooses things with `of` and then says what must be true of every one of them. */
+
+import { z } from "zod";
+import { deliveryStates, messageStates, outcomes } from "../../domain/states.ts";
+import { duration, expectedCount, expectedDuration, expectedNumber, expectedValue } from "./matcher.ts";
+import { members } from "./members.ts";
+import { messageTypeName, name, oneOf, text, whole } from "./setup-schema.ts";
+
+function oneOrSeveral<Value extends z.ZodType>(value: Value) {
+  return z.union([value, z.array(value).min(1, "a list that is not empty")]);
+}
+
+const messageChoice = {
+  source: oneOrSeveral(name).optional(),
+  type: oneOrSeveral(messageTypeName).optional(),
+  event: oneOrSeveral(text).optional().describe("Of a track; the name of a page or screen; the group of a group."),
+  userId: oneOrSeveral(text).optional().describe("Known or anonymous."),
+  messageId: oneOrSeveral(text).optional(),
+};
+const messageState = oneOf(messageStates);
+const deliveryState = oneOf(deliveryStates);
+
+const ofMessages = members({ ...messageChoice, state: oneOrSeveral(messageState).optional() });
+export const ofDeliveries = members({
+  ...messageChoice,
+  destination: oneOrSeveral(name).optional(),
+  state: oneOrSeveral(deliveryState).optional(),
+}).meta({ id: "ScenarioDeliveries" });
+
+const resultPattern = new RegExp(`^(?:[1-5]\\d\\d|${outcomes.join("|")})$`);
+const resultWords = "a status such as 503, or success, http_error, timeout, connection_error or tls_error";
+/** An attempt in one word: the status of the answer, or what came of it. */
+const result = z.union([whole(100, 599), z.string().regex(resultPattern, resultWords)], { error: resultWords });
+const resultsPattern = new RegExp(`^(?:[1-5]\\d\\d|${outcomes.join("|")})(?: x[1-9]\\d{0,3})?$`);
+const resultsWords = `${resultWords}; several alike as 503 x3`;
+const results = z.union([whole(100, 599), z.string().regex(resultsPattern, resultsWords)], { error: resultsWords });
+
+const ofAttempts = members({
+  ...messageChoice,
+  destination: oneOrSeveral(name).optional(),
+  state: oneOrSeveral(deliveryState).optional().describe("Of the delivery."),
+  webhook: oneOrSeveral(text).optional().describe("The name of an endpoint, or a url."),
+  round: oneOrSeveral(whole(1, 100_000)).optional(),
+  result: oneOrSeveral(result).optional(),
+});
+const ofRequests = members({
+  endpoint: oneOrSeveral(name).optional(),
+  type: messageChoice.type,
+  event: messageChoice.event,
+  userId: messageChoice.userId,
+  messageId: messageChoice.messageId,
+});
+
+const timing = {
+  within: duration
+    .optional()
+    .describe(
+      "In this much clock time after the last thing that was done; until then the clock moves on. What comes later does not count.",
+    ),
+  never: z
+    .literal(true, { error: "true, or left out" })
+    .optional()
+    .describe("There is none such, and there was none so far; with within, none comes about in that time."),
+};
+const counted = { ...timing, count: expectedCount.optional() };
+
+const recordedParts = {
+  headers: z
+    .record(z.string(), expectedValue, { error: "a mapping of header names and values" })
+    .optional()
+    .describe("Names in any case. Of several headers of one name, one must fit."),
+  body: z
+    .record(z.string(), expectedValue, { error: "a mapping of paths such as $.properties.total and values" })
+    .optional()
+    .describe("Paths into the JSON of the body, such as $.properties.items[0].sku, and what is there."),
+};
+const signed = {
+  signature: oneOf(["valid", "invalid", "none"]).optional().describe("Whether X-Signature verifies with the destination's shared secret."),
+  signedWith: name.optional().describe("X-Signature verifies with this secret."),
+};
+
+/** None, and yet so many or like this: one of the two is a slip. */
+function noCountWithNever<Schema extends z.ZodType<{ never?: true | undefined; count?: unknown }>>(schema: Schema) {
+  return schema.refine((claim) => claim.never === undefined || claim.count === undefined, {
+    error: "never means that there is none, so count has no meaning beside it.",
+    path: ["count"],
+  });
+}
+
+const messagesClaim = noCountWithNever(
+  members({
+    of: ofMessages.optional().describe("Which ones; all of them when left out."),
+    ...counted,
+    state: messageState.optional(),
+    reason: text.optional(),
+    decisions: z
+      .record(name, text, { error: "a mapping of destinations and reasons such as routed or integrations_false" })
+      .optional()
+      .describe("Destinations, and the reason of the decision for each."),
+  }),
+);
+
+const deliveriesClaim = noCountWithNever(
+  members({
+    of: ofDeliveries.optional().describe("Which ones; all of them when left out."),
+    ...counted,
+    state: deliveryState.optional(),
+    reason: text.optional(),
+    rounds: expectedNumber.optional(),
+    attempts: expectedNumber.optional(),
+    took: expectedDuration.optional().describe("Clock time from the message's arrival to the last change of state."),
+    nextAttempt: expectedDuration.optional().describe("How long until the next round."),
+    body: recordedParts.body,
+  }),
+);
+
+const attemptsClaim = noCountWithNever(
+  members({
+    of: ofAttempts.optional().describe("Which ones; all of them when left out."),
+    ...counted,
+    result: result.optional().describe("Of each one."),
+    results: z
+      .array(results, { error: "a list of results" })
+      .min(1, "a list with at least one result")
+      .optional()
+      .describe("In order, of every delivery at every webhook."),
+    at: z
+      .array(expectedDuration, { error: "a list of durations" })
+      .min(1, "a list with at least one duration")
+      .optional()
+      .describe("Clock time since the message's arrival, in order, of every delivery at every webhook."),
+    error: text.optional().describe("The code of the error, such as ECONNRESET."),
+    ...recordedParts,
+    ...signed,
+    response: members(recordedParts).optional(),
+  }),
+);
+
+const requestsClaim = noCountWithNever(
+  members({
+    of: ofRequests.optional().describe("Which ones; all of them when left out."),
+    ...counted,
+    ...recordedParts,
+    ...signed,
+    answered: z
+      .union([whole(100, 599), oneOf(["hang", "reset", "close", "truncate", "drip", "garbage"])], {
+        error: "a status, or hang, reset, close, truncate, drip or garbage",
+      })
+      .optional()
+      .describe("What the endpoint did with it."),
+  }),
+);
+
+const clockClaim = members({
+  elapsed: expectedDuration.optional().describe("Clock time since the scenario began."),
+  nextDue: z
+    .union([expectedDuration, z.literal("nothing")], { error: "a duration, atLeast and atMost, or nothing" })
+    .optional()
+    .describe("How long until the next thing is due, or nothing."),
+}).refine((claim) => claim.elapsed !== undefined || claim.nextDue !== undefined, { error: "Say elapsed, nextDue, or both." });
+
+const subjects = {
+  messages: messagesClaim.optional(),
+  deliveries: deliveriesClaim.optional(),
+  attempts: attemptsClaim.optional(),
+  requests: requestsClaim.optional(),
+  clock: clockClaim.optional(),
+};
+export type Subject = keyof typeof subjects;
+
+export const expectation = members(subjects)
+  .refine((one) => Object.values(one).some((claim) => claim !== undefined), {
+    error: `An expectation is about something: ${Object.keys(subjects).join(", ")}.`,
+  })
+  .meta({ id: "ScenarioExpectation" });
+
+export type Expectation = z.output<typeof expectation>;
+export type MessagesClaim = z.output<typeof messagesClaim>;
+export type DeliveriesClaim = z.output<typeof deliveriesClaim>;
+export type AttemptsClaim = z.output<typeof attemptsClaim>;
+export type RequestsClaim = z.output<typeof requestsClaim>;
+export type ClockClaim = z.output<typeof clockClaim>;
+export type DeliveryChoice = z.output<typeof ofDeliveries>;

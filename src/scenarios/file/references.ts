@@ -1,0 +1,191 @@
+/** What a schema cannot see: that names refer to something, that members fit each other, that every run is the same. */
+
+import { checkHeader, checkWebhookUrl, maxHeaders } from "../../domain/webhook-rules.ts";
+import type { Expectation } from "./expectation-schema.ts";
+import { parseJsonPath, pathWords } from "./json-path.ts";
+import { inOneLine, unknownName } from "./members.ts";
+import type { PostStep, Scenario, ScenarioStep, SendStep } from "./scenario-schema.ts";
+import type { FileDestination, FileEndpoint, FileWebhook } from "./setup-schema.ts";
+import type { FileProblem, Path, PlacedValue } from "./yaml-places.ts";
+
+export function findWrongReferences(scenario: Scenario, file: PlacedValue): FileProblem[] {
+  const check = new Check(scenario, file);
+  check.setup();
+  for (const [index, step] of scenario.steps.entries()) check.step(step, ["steps", index]);
+  return check.problems;
+}
+
+type Kind = "source" | "endpoint" | "destination";
+
+class Check {
+  readonly problems: FileProblem[] = [];
+  readonly #file: PlacedValue;
+  readonly #scenario: Scenario;
+  readonly #names: Record<Kind, string[]>;
+  /** By endpoint: the webhook that is there first. */
+  readonly #webhooksAt = new Map<string, string>();
+
+  constructor(scenario: Scenario, file: PlacedValue) {
+    this.#scenario = scenario;
+    this.#file = file;
+    this.#names = {
+      source: Object.keys(sourcesOf(scenario)),
+      endpoint: Object.keys(scenario.endpoints ?? {}),
+      destination: Object.keys(scenario.destinations ?? {}),
+    };
+  }
+
+  setup(): void {
+    for (const [name, destination] of Object.entries(this.#scenario.destinations ?? {}))
+      this.#destination(name, destination, ["destinations", name]);
+  }
+
+  step(step: ScenarioStep, path: Path): void {
+    if ("send" in step || "post" in step) this.#sending(step, path);
+    if ("send" in step) this.#repetition(step, path);
+    if ("change" in step) {
+      const { sources = {}, endpoints = {}, destinations = {} } = step.change;
+      for (const name of Object.keys(sources)) this.#named("source", name, [...path, "change", "sources", name], "name");
+      for (const name of Object.keys(endpoints)) this.#named("endpoint", name, [...path, "change", "endpoints", name], "name");
+      for (const [name, destination] of Object.entries(destinations)) {
+        const place = [...path, "change", "destinations", name];
+        this.#named("destination", name, place, "name");
+        this.#destination(name, destination, place);
+      }
+    }
+    if ("retry" in step) this.#choice(step.retry, [...path, "retry"]);
+    if ("cancel" in step) this.#choice(step.cancel, [...path, "cancel"]);
+    if ("expect" in step) {
+      const list = Array.isArray(step.expect) ? step.expect : [step.expect];
+      for (const [index, one] of list.entries())
+        this.#expectation(one, Array.isArray(step.expect) ? [...path, "expect", index] : [...path, "expect"]);
+    }
+  }
+
+  // ── what is set up ─────────────────────────────────────────────────────────────────────────────────────────
+
+  #destination(name: string, { sources = [], webhooks = [] }: Pick<Partial<FileDestination>, "sources" | "webhooks">, path: Path): void {
+    for (const [index, source] of sources.entries()) this.#named("source", source, [...path, "sources", index]);
+    for (const [index, webhook] of webhooks.entries()) this.#webhook(name, index, webhook, [...path, "webhooks", index]);
+  }
+
+  #webhook(destination: string, index: number, webhook: FileWebhook, path: Path): void {
+    const { endpoint, url, headers = {} } = webhook;
+    if (endpoint !== undefined && this.#named("endpoint", endpoint, [...path, "endpoint"]))
+      this.#onlyWebhookAt(endpoint, `${destination} ${index}`, path);
+    const wrongUrl = url === undefined ? null : checkWebhookUrl(url);
+    if (wrongUrl !== null) this.#problem([...path, "url"], wrongUrl);
+    const entries = Object.entries(headers);
+    if (entries.length > maxHeaders) this.#problem([...path, "headers"], `A webhook has at most ${maxHeaders} headers.`);
+    for (const [name, value] of entries) {
+      const wrong = checkHeader(name, value);
+      if (wrong !== null) this.#problem([...path, "headers", name], wrong);
+    }
+  }
+
+  /** Two webhooks at one endpoint run into each other: which of them meets which step would be left to chance. */
+  #onlyWebhookAt(endpoint: string, webhook: string, path: Path): void {
+    if ((this.#scenario.settings?.laneConnections ?? 1) > 1) return;
+    const first = this.#webhooksAt.get(endpoint) ?? webhook;
+    this.#webhooksAt.set(endpoint, first);
+    if (first === webhook || !this.#programs(endpoint).some(isOrdered)) return;
+    this.#problem(
+      [...path, "endpoint"],
+      `Another webhook is at the endpoint ${inOneLine(endpoint)} already, and who meets which of its steps would differ from run to run. Give this one an endpoint of its own.`,
+    );
+  }
+
+  #programs(endpoint: string): FileEndpoint[] {
+    const changed = this.#scenario.steps.map((step) => ("change" in step ? step.change.endpoints?.[endpoint] : undefined));
+    return [this.#scenario.endpoints?.[endpoint], ...changed].filter((program) => program !== undefined);
+  }
+
+  // ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #sending({ from, answers, resend = 0 }: SendStep | PostStep, path: Path): void {
+    const sources = this.#names.source;
+    if (from !== undefined) this.#named("source", from, [...path, "from"]);
+    else if (sources.length > 1)
+      this.#problem(path, `There are several sources, so say which one sends: from: ${inOneLine(sources[0] ?? "")}.`);
+    if (Array.isArray(answers) && answers.length !== resend + 1) {
+      const wanted =
+        resend === 0 ? "one answer, because nothing is sent again" : `${resend + 1} answers, one for each time that it is sent`;
+      this.#problem([...path, "answers"], `answers must have ${wanted}, but it has ${answers.length}.`);
+    }
+  }
+
+  #repetition({ send, repeat, every, batch, rejected }: SendStep, path: Path): void {
+    if (every !== undefined && repeat === undefined) this.#problem([...path, "every"], "every goes with repeat: say how many times.");
+    if (rejected !== undefined && !Array.isArray(send) && batch === undefined) {
+      this.#problem(
+        [...path, "rejected"],
+        "rejected goes with a batch. A message of its own that is rejected is answered 400: write answers: 400.",
+      );
+    }
+  }
+
+  #choice(of: Choice, path: Path): void {
+    for (const kind of ["source", "endpoint", "destination"] as const) {
+      for (const [name, place] of several(of[kind], [...path, kind])) this.#named(kind, name, place);
+    }
+    for (const [webhook, place] of several(of.webhook, [...path, "webhook"])) {
+      if (this.#names.endpoint.includes(webhook) || this.#urls().includes(webhook)) continue;
+      this.#problem(place, unknownName(webhook, [...this.#names.endpoint, ...this.#urls()]));
+    }
+  }
+
+  #urls(): string[] {
+    const changes = this.#scenario.steps.flatMap((step) => ("change" in step ? Object.values(step.change.destinations ?? {}) : []));
+    return [...Object.values(this.#scenario.destinations ?? {}), ...changes].flatMap(({ webhooks = [] }) =>
+      webhooks.flatMap(({ url }) => url ?? []),
+    );
+  }
+
+  #expectation(one: Expectation, path: Path): void {
+    for (const [subject, claim] of Object.entries(one)) {
+      const place = [...path, subject];
+      if (claim === undefined) continue;
+      if ("of" in claim && claim.of !== undefined) this.#choice(claim.of, [...place, "of"]);
+      if ("body" in claim) this.#paths(claim.body, [...place, "body"]);
+      if ("response" in claim) this.#paths(claim.response?.body, [...place, "response", "body"]);
+      if ("decisions" in claim)
+        for (const name of Object.keys(claim.decisions ?? {})) this.#named("destination", name, [...place, "decisions", name], "name");
+    }
+  }
+
+  #paths(body: Record<string, unknown> | undefined, path: Path): void {
+    for (const text of Object.keys(body ?? {})) {
+      if (parseJsonPath(text) === null) this.#problem([...path, text], `${inOneLine(text)} is not a path into JSON. ${pathWords}`, "name");
+    }
+  }
+
+  // ── words ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #named(kind: Kind, name: string, path: Path, where: "value" | "name" = "value"): boolean {
+    if (this.#names[kind].includes(name)) return true;
+    this.#problem(path, `There is no ${kind} ${unknownName(name, this.#names[kind]).replace(" is not known here.", ".")}`, where);
+    return false;
+  }
+
+  #problem(path: Path, message: string, where: "value" | "name" = "value"): void {
+    this.problems.push({ ...(where === "name" ? this.#file.placeOfName(path) : this.#file.placeOf(path)), message });
+  }
+}
+
+type Names = string | readonly string[] | undefined;
+type Choice = { source?: Names; endpoint?: Names; destination?: Names; webhook?: Names };
+
+function several(names: Names, path: Path): [string, Path][] {
+  if (names === undefined) return [];
+  return typeof names === "string" ? [[names, path]] : names.map((name, index) => [name, [...path, index]]);
+}
+
+export function sourcesOf({ sources }: Scenario): NonNullable<Scenario["sources"]> {
+  return sources === undefined || Object.keys(sources).length === 0 ? { Source: null } : sources;
+}
+
+/** Whether it matters who comes first. */
+function isOrdered(endpoint: FileEndpoint): boolean {
+  const steps = Array.isArray(endpoint) ? endpoint : endpoint.steps;
+  return steps.length > 1 || steps[0]?.chance !== undefined;
+}

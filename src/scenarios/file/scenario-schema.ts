@@ -1,0 +1,97 @@
+/** The whole scenario file. `resources/scenario.schema.json` is generated from it. */
+
+import { z } from "zod";
+import { duration } from "./matcher.ts";
+import { expectation, ofDeliveries } from "./expectation-schema.ts";
+import { members } from "./members.ts";
+import { wantedVerbs } from "./sentences.ts";
+import { change, destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
+
+const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
+
+/** Members beside the type go out as they are, whatever they are: what is wrong with them is for ingest to say. */
+const message = z.looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" }).meta({ id: "ScenarioMessage" });
+
+const stepName = text.optional().describe("What the step is for, in the report.");
+const answer = z.union([whole(100, 599), z.literal("cut")], { error: "a status such as 200, or cut" });
+
+/** Of anything that is sent: from whom, how often, and what the ingest port must say to it. */
+const sending = {
+  name: stepName,
+  from: name.optional().describe("The source; may be left out when there is one only."),
+  resend: whole(1, 100)
+    .optional()
+    .describe("How many times each request is sent again, byte for byte, as a client does that missed the answer."),
+  answers: z
+    .union([answer, z.array(answer).min(1, "a list that is not empty")])
+    .optional()
+    .describe("What ingest must answer each request: 200 when left out; a list for the request and each resending of it."),
+};
+
+const send = members({
+  send: z
+    .union([message, z.array(message).min(1, "a list with at least one message")])
+    .describe("A message goes as a call of its own, a list as one batch."),
+  ...sending,
+  users: z
+    .array(text.min(1, "a text that is not empty"))
+    .min(1, "a list with at least one user")
+    .optional()
+    .describe("Sent once as each of these users."),
+  repeat: whole(1, 10_000).optional().describe("Sent this many times."),
+  every: duration.optional().describe("Clock time between the repetitions."),
+  batch: whole(1, 2500).optional().describe("Put into batches of this many messages."),
+  rejected: whole(0, 1_000_000).optional().describe("How many messages of the batches ingest must reject: 0 when left out."),
+}).meta({ id: "ScenarioSend" });
+
+const post = members({
+  post: text.describe("A body as it is, however broken."),
+  call: oneOf([...callTypes, "batch"])
+    .optional()
+    .describe("Where to: batch when left out."),
+  ...sending,
+}).meta({ id: "ScenarioPost" });
+
+const advance = members({
+  advance: z
+    .union([oneOf(["next-due", "idle"]), duration], { error: "a duration such as 90m, or next-due, or idle" })
+    .describe("How far the clock moves: a duration, to the next-due thing, or until nothing is queued, sending or waiting."),
+  name: stepName,
+}).meta({ id: "ScenarioAdvance" });
+
+const changeStep = members({ change, name: stepName });
+const retry = members({ retry: ofDeliveries, name: stepName });
+const cancel = members({ cancel: ofDeliveries, name: stepName });
+
+const expectStep = members({
+  expect: z.union([expectation, z.array(expectation).min(1, "a list with at least one expectation")]),
+  name: stepName,
+});
+
+export const verbs = ["send", "post", "advance", "change", "retry", "cancel", "expect"] as const;
+export type Verb = (typeof verbs)[number];
+const step = z.union([send, post, advance, changeStep, retry, cancel, expectStep], { error: wantedVerbs(verbs) });
+
+export const scenarioFile = members({
+  name: name.describe("What the scenario shows."),
+  description: text.optional(),
+  seed: z.int({ error: "a whole number" }).optional().describe("Of everything that is drawn: 1 when left out."),
+  startAt: z.iso
+    .datetime({ offset: true, error: "a time such as 2026-11-21T09:00:00Z" })
+    .optional()
+    .describe("Where the clock stands at the beginning: 2026-11-21T09:00:00Z when left out."),
+  settings: settings.optional(),
+  sources: named(source.nullable()).optional().describe("One that is called Source when left out."),
+  endpoints: named(endpoint).optional().describe("Test endpoints, and their programs."),
+  destinations: named(destination).optional(),
+  steps: z.array(step, { error: "a list of steps" }).min(1, "a list with at least one step"),
+}).meta({ id: "Scenario", title: "A scenario of Hookyard" });
+
+export type Scenario = z.output<typeof scenarioFile>;
+export type ScenarioStep = z.output<typeof step>;
+export type SendStep = z.output<typeof send>;
+export type PostStep = z.output<typeof post>;
+export type Message = z.output<typeof message>;
+
+export const defaultStartAt = "2026-11-21T09:00:00Z";
+export const defaultSeed = 1;

@@ -1,0 +1,131 @@
+/** From what zod found wrong with a scenario to sentences with places. Says what was expected there, and what is there instead. */
+
+import type { z } from "zod";
+import { isObject, type Json } from "../../domain/json.ts";
+import { inOneLine, unknownName } from "./members.ts";
+import type { FileProblem, Path, PlacedValue } from "./yaml-places.ts";
+
+type Issue = z.core.$ZodIssue;
+
+export function problemsOf(issues: readonly Issue[], file: PlacedValue): FileProblem[] {
+  return telling(issues).flatMap((issue) => problemsOfIssue(issue, [], file));
+}
+
+/** What a mapping as a whole lacks is no news where one of its members is misspelt. */
+function telling(issues: readonly Issue[]): Issue[] {
+  const misspelt = new Set(issues.filter((issue) => issue.code === "unrecognized_keys").map((issue) => issue.path.join("\n")));
+  return issues.filter((issue) => issue.code !== "custom" || !misspelt.has(issue.path.join("\n")));
+}
+
+function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProblem[] {
+  const path = [...above, ...(issue.path as (string | number)[])];
+  if (issue.code === "unrecognized_keys") {
+    const lines = issue.message.split("\n");
+    return issue.keys.map((key, index) => ({ ...file.placeOfName([...path, key]), message: lines[index] ?? "" }));
+  }
+  if (issue.code === "invalid_union") return problemsOfUnion(issue, path, file);
+  if (issue.code === "custom") return [{ ...file.placeOf(path), message: issue.message }];
+  const wanted = issue.code === "invalid_key" ? "a name that is not empty" : issue.message;
+  return [mismatch(path, file, wanted)];
+}
+
+function mismatch(path: Path, file: PlacedValue, message: string): FileProblem {
+  const value = valueAt(file.value, path);
+  const wanted = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? message;
+  if (value === undefined) return { ...file.placeOf(path), message: `${label(path)} is missing: ${wanted}.` };
+  return { ...file.placeOf(path), message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.` };
+}
+
+/** Where the schema says nothing better. */
+const kinds: [RegExp, string][] = [
+  [/^Invalid input: expected (object|record)/, "a mapping"],
+  [/^Invalid input: expected array/, "a list"],
+  [/^Invalid input: expected string/, "a text"],
+  [/^Invalid input: expected (number|int)/, "a number"],
+  [/^Invalid input: expected boolean/, "true or false"],
+  [/^Invalid/, "something else"],
+];
+
+/** The alternative that came closest is the one that was meant. */
+function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, path: Path, file: PlacedValue): FileProblem[] {
+  const alternatives = issue.errors.filter((issues) => issues.length > 0);
+  const value = valueAt(file.value, path);
+  const ofRightKind = alternatives.filter(
+    (issues) => !issues.some((one) => one.path.length === 0 && one.code !== "unrecognized_keys" && one.code !== "custom"),
+  );
+  const complete = ofRightKind.filter((issues) => !issues.some((one) => isMissing(one, value)));
+  if (isVerbs(issue.message) && isObject(value))
+    return complete.length === 1 ? problems(complete[0], path, file) : wrongVerbs(value, issue.message, path, file);
+  const meant = complete[0] ?? ofRightKind[0];
+  if (meant !== undefined) return problems(meant, path, file);
+  if (!issue.message.startsWith("Invalid")) return [mismatch(path, file, issue.message)];
+  const wanted = [...new Set(alternatives.map((issues) => mismatchWords(issues[0])))].join(", or ");
+  return [mismatch(path, file, wanted)];
+}
+
+function problems(issues: readonly Issue[] = [], path: Path, file: PlacedValue): FileProblem[] {
+  return telling(issues).flatMap((issue) => problemsOfIssue(issue, path, file));
+}
+
+function mismatchWords(issue: Issue | undefined): string {
+  const message = issue?.message ?? "";
+  return kinds.find(([pattern]) => pattern.test(message))?.[1] ?? message;
+}
+
+function isMissing(issue: Issue, value: Json | undefined): boolean {
+  return issue.path.length === 1 && isObject(value) && value[String(issue.path[0])] === undefined;
+}
+
+// ── steps: a mapping whose one verb says what it is ──────────────────────────────────────────────────────────
+
+/** How the union of the steps says what it wanted, which is also how it is told from other unions. */
+const verbsMark = "a step with one of ";
+
+export function wantedVerbs(verbs: readonly string[]): string {
+  return verbsMark + verbs.join(", ");
+}
+
+function isVerbs(message: string): boolean {
+  return message.startsWith(verbsMark);
+}
+
+function wrongVerbs(step: { [name: string]: Json }, message: string, path: Path, file: PlacedValue): FileProblem[] {
+  const verbs = message.slice(verbsMark.length).split(", ");
+  const names = Object.keys(step);
+  const there = verbs.filter((verb) => names.includes(verb));
+  if (there.length > 1) {
+    const [first = "", second = ""] = there;
+    return [
+      { ...file.placeOfName([...path, second]), message: `A step does one thing: make ${second} a step of its own, apart from ${first}.` },
+    ];
+  }
+  const unknown = names.find((name) => name !== "name");
+  if (unknown === undefined) return [{ ...file.placeOf(path), message: `This step does nothing. It needs one of ${verbs.join(", ")}.` }];
+  return [{ ...file.placeOfName([...path, unknown]), message: unknownName(unknown, verbs) }];
+}
+
+// ── words ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `webhooks[1]`, `name`: the last name on the way, with what it counts to. */
+function label(path: Path): string {
+  if (path.length === 0) return "The file";
+  const from = path.findLastIndex((key) => typeof key === "string");
+  const [first = "", ...rest] = path.slice(Math.max(0, from));
+  return inOneLine(String(first)) + rest.map((index) => `[${index}]`).join("");
+}
+
+function shown(value: Json): string {
+  if (value === null) return "empty";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object") return Object.keys(value).length === 0 ? "an empty mapping" : "a mapping";
+  return inOneLine(typeof value === "string" ? JSON.stringify(value) : String(value));
+}
+
+function valueAt(value: Json, path: Path): Json | undefined {
+  let at: Json | undefined = value;
+  for (const key of path) {
+    if (Array.isArray(at)) at = at[Number(key)];
+    else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  }
+  return at;
+}

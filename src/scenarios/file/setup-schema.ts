@@ -1,0 +1,154 @@
+/** What a scenario sets up before its steps: the same things as in the control API, under their names, with times as people write them. */
+
+import { z } from "zod";
+import { step as apiStep } from "../../contract/endpoints.ts";
+import { ingestFault as apiFault } from "../../contract/sources.ts";
+import { sourceKinds } from "../../domain/states.ts";
+import { duration } from "./matcher.ts";
+import { members } from "./members.ts";
+
+export const text = z.string({ error: "a text" });
+export const name = text.min(1, "a text that is not empty");
+const flag = z.boolean({ error: "true or false" });
+const share = z.number({ error: "a share from 0 to 1" }).min(0, "a share from 0 to 1").max(1, "a share from 0 to 1");
+export const whole = (least: number, most: number) => {
+  const wanted = `a whole number from ${least} to ${most}`;
+  return z.int({ error: wanted }).min(least, wanted).max(most, wanted);
+};
+export const oneOf = <const Values extends readonly string[]>(values: Values) => z.enum(values, { error: anyOf(values) });
+const headers = z.record(z.string(), z.string({ error: "a text, in quotes where it looks like a number" }), {
+  error: "a mapping of header names and values",
+});
+
+function anyOf(values: readonly string[]): string {
+  return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+}
+
+/** Under their names. What is left out of one may be all of it: `Shop:` alone will do. */
+export function named<Thing extends z.ZodType>(thing: Thing) {
+  return z.record(name, thing, { error: "a mapping of names" });
+}
+
+// ── sources ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+const fault = members({
+  do: oneOf(["answer", "delay", "cut"]),
+  status: whole(200, 599)
+    .optional()
+    .describe(apiFault.shape.status.description ?? ""),
+  retryAfter: whole(0, 86_400)
+    .optional()
+    .describe(apiFault.shape.retryAfter.description ?? ""),
+  delay: duration.optional().describe("How long the request waits first, in real time."),
+  times: whole(0, 1_000_000)
+    .optional()
+    .describe(apiFault.shape.times.description ?? ""),
+  chance: share.optional().describe(apiFault.shape.chance.description ?? ""),
+}).meta({ id: "ScenarioFault" });
+export type FileFault = z.output<typeof fault>;
+
+const sourceMembers = {
+  kind: oneOf(sourceKinds).optional().describe("server when left out."),
+  writeKey: name.optional().describe("Made of the name when left out."),
+  mode: oneOf(["explain", "production"]).optional(),
+  deduplicate: flag.optional(),
+  correctClockSkew: flag.optional(),
+  faults: z.array(fault, { error: "a list of faults" }).optional().describe("What goes wrong when clients send."),
+};
+export const source = members(sourceMembers).meta({ id: "ScenarioSource" });
+
+// ── test endpoints ───────────────────────────────────────────────────────────────────────────────────────────
+
+const does = apiStep.shape.do.options;
+const messageTypeNames = ["identify", "track", "page", "screen", "group", "alias", "delete"] as const;
+export const messageTypeName = oneOf(messageTypeNames);
+
+const programStep = members({
+  do: oneOf(does).optional().describe("answer when left out."),
+  times: whole(1, 1_000_000)
+    .optional()
+    .describe(apiStep.shape.times.description ?? ""),
+  match: members({ type: messageTypeName.optional(), event: text.optional(), userId: text.optional() })
+    .optional()
+    .describe(apiStep.shape.match.description ?? ""),
+  chance: share.optional().describe(apiStep.shape.chance.description ?? ""),
+  status: whole(200, 599).optional(),
+  headers: headers.optional(),
+  body: text.optional(),
+  delay: duration.optional().describe("Clock time before the step does what it does."),
+  for: duration.optional().describe("Of hang and drip: clock time for which it lasts."),
+}).meta({ id: "ScenarioProgramStep" });
+export type ProgramStep = z.output<typeof programStep>;
+
+const program = z.array(programStep, { error: "a list of steps" }).min(1, "a list with at least one step");
+
+export const endpoint = z
+  .union([program, members({ steps: program, after: oneOf(["repeat-last", "start-over"]).optional() })])
+  .meta({ id: "ScenarioEndpoint", description: "Its program: a list of steps, or steps with what comes after the last." });
+export type FileEndpoint = z.output<typeof endpoint>;
+
+// ── destinations ─────────────────────────────────────────────────────────────────────────────────────────────
+
+const certificates = ["valid", "self-signed", "expired", "wrong-host"] as const;
+
+const webhook = members({
+  endpoint: name.optional().describe("The name of an endpoint of this file."),
+  certificate: oneOf(certificates).optional().describe("Of an endpoint: over HTTPS, with this certificate."),
+  url: text.optional().describe("The URL of a real receiver."),
+  mayBeDown: flag.optional().describe("Of a url: do not insist that something listens there before the scenario begins."),
+  headers: headers.optional(),
+})
+  .superRefine((one, context) => {
+    if ((one.endpoint === undefined) === (one.url === undefined)) {
+      context.addIssue({ code: "custom", message: "A webhook has either an endpoint, by its name, or a url." });
+    }
+    if (one.certificate !== undefined && one.url !== undefined) {
+      context.addIssue({
+        code: "custom",
+        message: "A certificate goes with an endpoint; a receiver at a url has its own.",
+        path: ["certificate"],
+      });
+    }
+    if (one.mayBeDown !== undefined && one.endpoint !== undefined) {
+      context.addIssue({
+        code: "custom",
+        message: "mayBeDown goes with a url; an endpoint of this file is always there.",
+        path: ["mayBeDown"],
+      });
+    }
+  })
+  .meta({ id: "ScenarioWebhook" });
+export type FileWebhook = z.output<typeof webhook>;
+
+const destinationMembers = {
+  sources: z.array(name, { error: "a list of names of sources" }).optional().describe("All sources when left out."),
+  webhooks: z
+    .array(webhook, { error: "a list of webhooks" })
+    .min(1, "a list with at least one webhook")
+    .max(5, "a list of at most 5 webhooks"),
+  sharedSecret: z.union([text, z.null()]).optional(),
+  enabled: flag.optional(),
+  retryProfile: name.optional().describe("documented when left out."),
+  payload: oneOf(["documented", "full"]).optional(),
+};
+export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
+export type FileDestination = z.output<typeof destination>;
+
+// ── settings, and changes of all of these ────────────────────────────────────────────────────────────────────
+
+export const settings = members({
+  vendor: name.optional(),
+  jitter: flag.optional(),
+  laneConnections: whole(1, 64)
+    .optional()
+    .describe("Connections per webhook: 1 when left out, so that the order of requests is the same in every run."),
+}).meta({ id: "ScenarioSettings" });
+
+/** The same members as at the top; what is not given stays as it is. */
+export const change = members({
+  settings: settings.optional(),
+  sources: named(members(sourceMembers)).optional(),
+  endpoints: named(endpoint).optional(),
+  destinations: named(members({ ...destinationMembers, webhooks: destinationMembers.webhooks.optional() })).optional(),
+}).meta({ id: "ScenarioChange" });
+export type FileChange = z.output<typeof change>;

@@ -1,0 +1,65 @@
+/** From the members of a scenario file to those of the control API: names become addresses and ids, durations become milliseconds. */
+
+import type { InputOf } from "../../contract/contract.ts";
+import type { Scenario } from "../file/scenario-schema.ts";
+import type { FileDestination, FileEndpoint, FileFault, FileWebhook, ProgramStep } from "../file/setup-schema.ts";
+
+export type EndpointAddress = { url: string; tlsUrl: string };
+
+type FileSource = NonNullable<NonNullable<Scenario["sources"]>[string]>;
+type SourceChanges = Omit<InputOf<"sources.update">, "id">;
+type EndpointChanges = Pick<InputOf<"endpoints.create">, "steps" | "after">;
+type DestinationChanges = Omit<InputOf<"destinations.update">, "id">;
+
+export function sourceChanges({ faults, ...members }: FileSource): SourceChanges {
+  return { ...members, ...(faults === undefined ? {} : { faults: faults.map(faultOf) }) };
+}
+
+function faultOf({ delay, ...fault }: FileFault): NonNullable<SourceChanges["faults"]>[number] {
+  return { ...fault, ...(delay === undefined ? {} : { delayMs: delay }) };
+}
+
+/** A key that reads as its source's name does; the number keeps two of them apart. */
+export function writeKeyOf(name: string, number: number): string {
+  const slug = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  return `key-${slug === "" ? "source" : slug}-${number}`;
+}
+
+export function endpointChanges(endpoint: FileEndpoint): EndpointChanges {
+  if (Array.isArray(endpoint)) return { steps: endpoint.map(stepOf) };
+  return { steps: endpoint.steps.map(stepOf), ...(endpoint.after === undefined ? {} : { after: endpoint.after }) };
+}
+
+function stepOf({ do: does, delay, for: lasts, ...step }: ProgramStep): EndpointChanges["steps"][number] {
+  return {
+    ...step,
+    do: does ?? "answer",
+    ...(delay === undefined ? {} : { delayMs: delay }),
+    ...(lasts === undefined ? {} : { forMs: lasts }),
+  };
+}
+
+export function destinationChanges(
+  { sources, webhooks, ...members }: Partial<FileDestination>,
+  { sourceId, addressOf }: { sourceId: (name: string) => string; addressOf: (endpoint: string) => EndpointAddress },
+): DestinationChanges {
+  return {
+    ...members,
+    ...(sources === undefined ? {} : { sourceIds: sources.map(sourceId) }),
+    ...(webhooks === undefined
+      ? {}
+      : { webhooks: webhooks.map((webhook) => ({ url: urlOf(webhook, addressOf), headers: webhook.headers ?? {} })) }),
+  };
+}
+
+function urlOf({ endpoint, certificate, url }: FileWebhook, addressOf: (endpoint: string) => EndpointAddress): string {
+  if (endpoint === undefined) return url ?? "";
+  const address = addressOf(endpoint);
+  if (certificate === undefined) return address.url;
+  const secure = new URL(address.tlsUrl);
+  secure.hostname = `${certificate}.localhost`;
+  return secure.href;
+}

@@ -1,0 +1,41 @@
+/**
+ * The pipeline as a scenario sees it: the calls of the contract and nothing else, so that a scenario can run against
+ * whatever answers them. Whoever starts one hands it over.
+ */
+
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import type { Problem } from "../../domain/problem.ts";
+
+export type ScenarioPipeline = {
+  /** Rejects with `CallRefused` when the pipeline refuses. */
+  call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
+};
+
+/** A pipeline in memory with ports of its own, its clock paused at a time. */
+export type StartPipeline = (options: { startAt: number }) => Promise<RunningPipeline>;
+export type RunningPipeline = ScenarioPipeline & { stop(): Promise<void> };
+
+export class CallRefused extends Error {
+  override name = "CallRefused";
+  readonly call: CallName;
+  readonly problem: Pick<Problem, "status" | "code" | "data">;
+
+  constructor(call: CallName, { status, code, message, data }: Omit<Problem, "problem">) {
+    super(message);
+    this.call = call;
+    this.problem = data === undefined ? { status, code } : { status, code, data };
+  }
+}
+
+type PlainCall = (name: string, input: unknown) => Promise<{ status: number; body: unknown }>;
+
+/** Of the control API's plain call, whoever carries it. */
+export function typedCalls(call: PlainCall): ScenarioPipeline {
+  return {
+    async call(name, input) {
+      const { status, body } = await call(name, input);
+      if (status >= 400) throw new CallRefused(name, { status, ...(body as { code: string; message: string; data?: unknown }) });
+      return body as never;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * Whether something listens at the URLs of a scenario, looked at before it begins: a receiver that was forgotten is an
+ * error of whoever runs it, and not four hours of refused connections. A connection is made and closed; nothing is sent.
+ */
+
+import { connect } from "node:net";
+import type { ReadScenario } from "../file/read-scenario.ts";
+import type { FileWebhook } from "../file/setup-schema.ts";
+import type { FileProblem, Path } from "../file/yaml-places.ts";
+
+/** A port of this machine answers at once; one far away gets as long as an attempt has. */
+const patienceMs = 5000;
+
+export async function findUnreachable({ scenario, file }: ReadScenario): Promise<FileProblem[]> {
+  const urls: { url: string; path: Path }[] = [];
+  const add = (webhooks: readonly FileWebhook[] = [], path: Path): void => {
+    for (const [index, { url, mayBeDown }] of webhooks.entries()) {
+      if (url !== undefined && mayBeDown !== true) urls.push({ url, path: [...path, "webhooks", index, "url"] });
+    }
+  };
+  for (const [name, { webhooks }] of Object.entries(scenario.destinations ?? {})) add(webhooks, ["destinations", name]);
+  for (const [index, step] of scenario.steps.entries()) {
+    if (!("change" in step)) continue;
+    for (const [name, { webhooks }] of Object.entries(step.change.destinations ?? {}))
+      add(webhooks, ["steps", index, "change", "destinations", name]);
+  }
+  const found = await Promise.all(
+    urls.map(async ({ url, path }): Promise<FileProblem[]> => {
+      const reason = await whyUnreachable(new URL(url));
+      return reason === null
+        ? []
+        : [{ ...file.placeOf(path), message: `${reason} Start the receiver first, or write mayBeDown: true beside the url.` }];
+    }),
+  );
+  return found.flat();
+}
+
+function whyUnreachable({ hostname, port, protocol }: URL): Promise<string | null> {
+  const bare = hostname.replace(/^\[(.*)\]$/, "$1");
+  // Everywhere in Hookyard, such names are this machine.
+  const host = bare.endsWith(".localhost") ? "localhost" : bare;
+  const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+  const place = `${hostname}:${number}`;
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: number });
+    const end = (reason: string | null): void => {
+      socket.destroy();
+      resolve(reason);
+    };
+    socket.setTimeout(patienceMs, () => end(`${place} does not answer.`));
+    socket.once("connect", () => end(null));
+    socket.once("error", (error: NodeJS.ErrnoException) =>
+      end(error.code === "ENOTFOUND" ? `The host name ${hostname} has no address.` : `Nothing listens at ${place}.`),
+    );
+  });
+}

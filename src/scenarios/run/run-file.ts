@@ -1,0 +1,54 @@
+/** A scenario's text to its report: read, checked, its receivers looked for, run in a pipeline that is started for it. */
+
+import type { ScenarioReport } from "../../contract/scenarios.ts";
+import { readScenario } from "../file/read-scenario.ts";
+import type { RunOptions } from "./run-scenario.ts";
+import { firstReport, runScenario, startTimeOf, unusableReport } from "./run-scenario.ts";
+import type { RunningPipeline, ScenarioPipeline, StartPipeline } from "./pipeline.ts";
+import { findUnreachable } from "./reachable.ts";
+
+export type RunText = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> & {
+  text: string;
+  start: StartPipeline;
+  /** Ends the run at its next call; the promise then rejects. */
+  signal?: AbortSignal;
+  /** Left running, for whoever wants to look at it. */
+  keep?: (pipeline: RunningPipeline) => void;
+};
+
+export async function runText({ text, start, signal, keep, ...options }: RunText): Promise<ScenarioReport> {
+  const read = readScenario(text);
+  if ("problems" in read) return unusableReport(read.problems, options);
+  const { name } = read.scenario;
+  const unreachable = await findUnreachable(read);
+  if (unreachable.length > 0) return unusableReport(unreachable, { ...options, name });
+  const pipeline = await start({ startAt: startTimeOf(read.scenario) });
+  let kept = false;
+  try {
+    const report = await runScenario({ ...options, read, pipeline: signal === undefined ? pipeline : until(signal, pipeline) });
+    if (keep !== undefined && report.state !== "unusable") {
+      kept = true;
+      keep(pipeline);
+    }
+    return report;
+  } finally {
+    if (!kept) await pipeline.stop();
+  }
+}
+
+function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipeline {
+  return {
+    call: async (name, input) => {
+      signal.throwIfAborted();
+      const answer = await call(name, input);
+      signal.throwIfAborted();
+      return answer;
+    },
+  };
+}
+
+/** What a run's report looks like before anything has been done. */
+export function reportToBe({ text, ...options }: Pick<RunText, "text" | "file" | "seed">): ScenarioReport {
+  const read = readScenario(text);
+  return "problems" in read ? unusableReport(read.problems, options) : firstReport({ ...options, read });
+}

@@ -1,0 +1,184 @@
+/**
+ * A pipeline with things set up in it by name, and what can be done to it. A scenario's steps and `hookyard/testing`
+ * are both done through one; it knows the pipeline only by the contract's calls.
+ *
+ * After everything that is done, it waits until nothing is queued or being sent, so that what follows sees the whole of it.
+ */
+
+import type { AnswerOf, InputOf } from "../../contract/contract.ts";
+import type { DeliveryChoice } from "../file/expectation-schema.ts";
+import type { FileChange, FileDestination, FileEndpoint } from "../file/setup-schema.ts";
+import type { Scenario } from "../file/scenario-schema.ts";
+import { choosesDelivery } from "../expect/deliveries.ts";
+import { destinationChanges, endpointChanges, sourceChanges, writeKeyOf, type EndpointAddress } from "./drafts.ts";
+import { createHistoryReader, type History, type SeenDelivery } from "./history.ts";
+import type { ScenarioPipeline } from "./pipeline.ts";
+
+/** Real time: a receiver has five seconds for an attempt, and a lane may have many of them. */
+const settleMs = 120_000;
+
+type FileSource = NonNullable<Scenario["sources"]>[string];
+
+export class Session {
+  readonly pipeline: ScenarioPipeline;
+  readonly startedAt: number;
+  readonly #sources = new Map<string, string>();
+  readonly #endpoints = new Map<string, { id: string } & EndpointAddress>();
+  readonly #destinations = new Map<string, { id: string; sharedSecret: string | null }>();
+  /** URLs that webhooks were given, and the endpoints they lead to. */
+  readonly #webhooks = new Map<string, string>();
+  readonly #read: () => Promise<History>;
+  readonly #messageIds = new Set<string>();
+  #messages = 0;
+  #lastDoneAt: number;
+  /** How everything stood before that. */
+  #before: History | null = null;
+
+  private constructor(pipeline: ScenarioPipeline, startedAt: number) {
+    this.pipeline = pipeline;
+    this.startedAt = startedAt;
+    this.#lastDoneAt = startedAt;
+    this.#read = createHistoryReader(pipeline, {
+      source: (id) => nameOf(this.#sources, (one) => one === id) ?? id,
+      destination: (id) => nameOf(this.#destinations, (one) => one.id === id) ?? id,
+      webhook: (url) => this.#webhooks.get(url) ?? url,
+      endpoints: () => [...this.#endpoints].map(([name, { id }]) => [name, id]),
+    });
+  }
+
+  /** The clock stands from now on, unless it is advanced. One connection per webhook keeps requests in order. */
+  static async start(pipeline: ScenarioPipeline, settings: InputOf<"settings.update">): Promise<Session> {
+    const { now } = await pipeline.call("clock.set", { mode: "paused" });
+    await pipeline.call("settings.update", { laneConnections: 1, ...settings });
+    return new Session(pipeline, Date.parse(now));
+  }
+
+  // ── things and their names ─────────────────────────────────────────────────────────────────────────────────
+
+  async addSource(name: string, source: FileSource): Promise<AnswerOf<"sources.create">> {
+    const writeKey = source?.writeKey ?? writeKeyOf(name, this.#sources.size + 1);
+    const made = await this.pipeline.call("sources.create", { ...sourceChanges(source ?? {}), name, writeKey });
+    this.#sources.set(name, made.id);
+    return made;
+  }
+
+  async addEndpoint(name: string, endpoint: FileEndpoint): Promise<AnswerOf<"endpoints.create">> {
+    const made = await this.pipeline.call("endpoints.create", { name, ...endpointChanges(endpoint) });
+    this.#endpoints.set(name, { id: made.id, url: made.url, tlsUrl: made.tlsUrl });
+    return made;
+  }
+
+  async addDestination(name: string, { sources, ...destination }: FileDestination): Promise<AnswerOf<"destinations.create">> {
+    const changes = this.#destinationChanges({ ...destination, sources: sources ?? [...this.#sources.keys()] });
+    const made = await this.pipeline.call("destinations.create", { sourceIds: [], webhooks: [], ...changes, name });
+    this.#destinations.set(name, { id: made.id, sharedSecret: destination.sharedSecret ?? null });
+    return made;
+  }
+
+  #destinationChanges(destination: Partial<FileDestination>): ReturnType<typeof destinationChanges> {
+    const changes = destinationChanges(destination, {
+      sourceId: (name) => idOf(this.#sources, name),
+      addressOf: (name) => this.endpoint(name),
+    });
+    for (const [index, { url }] of (changes.webhooks ?? []).entries()) {
+      const endpoint = destination.webhooks?.[index]?.endpoint;
+      if (endpoint !== undefined) this.#webhooks.set(url, endpoint);
+    }
+    return changes;
+  }
+
+  sourceNames(): string[] {
+    return [...this.#sources.keys()];
+  }
+
+  sourceId(name: string): string {
+    return idOf(this.#sources, name);
+  }
+
+  endpoint(name: string): { id: string } & EndpointAddress {
+    return idOf(this.#endpoints, name);
+  }
+
+  secretOf(destination: string): string | null {
+    return this.#destinations.get(destination)?.sharedSecret ?? null;
+  }
+
+  /** The id that a message goes out with: the given one, or one by its number. */
+  messageId(given: unknown): unknown {
+    this.#messages += 1;
+    const id = given ?? `message-${this.#messages}`;
+    if (typeof id === "string") this.#messageIds.add(id);
+    return id;
+  }
+
+  /** Whether the id is the same in every run. */
+  isKnownId(messageId: string): boolean {
+    return this.#messageIds.has(messageId);
+  }
+
+  // ── what is done ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Does something that deliveries may come of. What comes about from then on can be told from what was there before. */
+  async act<Result>(run: () => Promise<Result>): Promise<Result> {
+    this.#before = await this.#read();
+    this.#lastDoneAt = this.#before.now;
+    const result = await run();
+    await this.settle();
+    return result;
+  }
+
+  async change({ settings, sources = {}, endpoints = {}, destinations = {} }: FileChange): Promise<void> {
+    if (settings !== undefined) await this.pipeline.call("settings.update", settings);
+    for (const [name, source] of Object.entries(sources))
+      await this.pipeline.call("sources.update", { id: this.sourceId(name), ...sourceChanges(source) });
+    for (const [name, endpoint] of Object.entries(endpoints))
+      await this.pipeline.call("endpoints.update", { id: this.endpoint(name).id, ...endpointChanges(endpoint) });
+    for (const [name, destination] of Object.entries(destinations)) {
+      const known = idOf(this.#destinations, name);
+      await this.pipeline.call("destinations.update", { id: known.id, ...this.#destinationChanges(destination) });
+      if (destination.sharedSecret !== undefined) this.#destinations.set(name, { ...known, sharedSecret: destination.sharedSecret });
+    }
+  }
+
+  /** Retries or cancels what is chosen; answers how many. */
+  async withDeliveries(what: "retry" | "cancel", of: DeliveryChoice): Promise<number> {
+    const { deliveries } = await this.#read();
+    const chosen = deliveries.filter((delivery: SeenDelivery) => choosesDelivery(of, delivery));
+    if (chosen.length === 0) throw new Error(`No delivery is there to ${what}: of ${deliveries.length} not one was chosen.`);
+    for (const { details } of chosen) await this.pipeline.call(`deliveries.${what}`, { id: details.id });
+    return chosen.length;
+  }
+
+  /** Answers how many attempts were made on the way. */
+  async advance(target: number | "next-due" | "idle"): Promise<number> {
+    const { ran } = await this.pipeline.call("clock.advance", typeof target === "number" ? { byMs: target } : { to: target });
+    await this.settle();
+    return ran.attempts;
+  }
+
+  async settle(): Promise<void> {
+    const { settled, queued, sending } = await this.pipeline.call("pipeline.settle", { timeoutMs: settleMs });
+    if (!settled) throw new Error(`After two minutes ${queued} deliveries were still queued and ${sending} being sent.`);
+  }
+
+  // ── what came of it ────────────────────────────────────────────────────────────────────────────────────────
+
+  history(): Promise<History> {
+    return this.#read();
+  }
+
+  /** When something was last done, and how everything stood before it. */
+  lastDone(): { at: number; before: History | null } {
+    return { at: this.#lastDoneAt, before: this.#before };
+  }
+}
+
+function idOf<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
+  const value = map.get(name);
+  if (value === undefined) throw new Error(`There is nothing called ${name}. There are: ${[...map.keys()].join(", ")}.`);
+  return value;
+}
+
+function nameOf<Value>(map: ReadonlyMap<string, Value>, is: (value: Value) => boolean): string | undefined {
+  return [...map].find(([, value]) => is(value))?.[0];
+}

@@ -1,0 +1,108 @@
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { until } from "../../test/support/running-app.ts";
+import { createApp, type App } from "../app.ts";
+import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
+import type { ScenarioRunAnswer } from "../contract/scenarios.ts";
+import { typedCalls } from "./run/pipeline.ts";
+
+let app: App;
+let reported: unknown[];
+beforeEach(async () => {
+  reported = [];
+  app = createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    scenarios: fileURLToPath(new URL("../../resources/scenarios", import.meta.url)),
+    version: "0.0.0",
+    report: (error) => reported.push(error),
+  });
+  await app.start();
+});
+afterEach(async () => {
+  await app.stop();
+  expect(reported).toEqual([]);
+});
+
+const call = <Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> =>
+  typedCalls(app.api.call).call(name, input);
+
+/** How a run looked each time that it had changed, the last time when it was over. */
+async function follow({ id, report: first }: ScenarioRunAnswer): Promise<ScenarioRunAnswer["report"][]> {
+  const seen = [first];
+  await until(async () => {
+    const { report } = await call("scenarioRuns.get", { id });
+    if (JSON.stringify(report) !== JSON.stringify(seen.at(-1))) seen.push(report);
+    return report.state !== "running";
+  });
+  return seen;
+}
+
+const small = `name: Small
+endpoints:
+  Receiver: [{ status: 503 }, { status: 200 }]
+destinations:
+  Receiver:
+    webhooks: [{ endpoint: Receiver }]
+steps:
+  - send: { type: track, event: Signed Up, userId: u_1 }
+  - advance: idle
+  - expect: { deliveries: { state: delivered, attempts: 2 } }
+`;
+
+describe("the control API's scenarios", () => {
+  test("are those that come with Hookyard, each as its file is", async () => {
+    const { items } = await call("scenarios.list", {});
+    const outage = items.find(({ file }) => file === "outage.yaml");
+    expect(outage).toMatchObject({ name: "An outage of 90 minutes, and recovery" });
+    expect(outage?.text).toContain("steps:");
+  });
+
+  test("are checked without being run", async () => {
+    expect(await call("scenarios.check", { text: small })).toEqual({ name: "Small", problems: [] });
+    expect(await call("scenarios.check", { text: "name: A\nstep: []\n" })).toEqual({
+      name: null,
+      problems: [
+        { line: 1, column: 1, message: "steps is missing: a list of steps." },
+        { line: 2, column: 1, message: "step is not known here. Did you mean steps?" },
+      ],
+    });
+  });
+
+  test("run beside the user's own pipeline, and tell of each step as it begins and ends", async () => {
+    const areas: string[] = [];
+    app.api.changes.subscribe((changes) => areas.push(...changes.map(({ area }) => area)));
+    const run = await call("scenarios.run", { text: small, file: "small.yaml", seed: 7 });
+    expect(run.report).toMatchObject({ state: "running", file: "small.yaml", name: "Small", seed: 7 });
+    expect(run.report.steps.map(({ state, text }) => [state, text])).toEqual([
+      ["waiting", "send track Signed Up"],
+      ["waiting", "advance idle"],
+      ["waiting", "expect"],
+    ]);
+    const seen = await follow(run);
+    expect(seen.at(-1)).toMatchObject({ state: "passed", steps: [{ state: "passed" }, { state: "passed" }, { state: "passed" }] });
+    expect(seen.some(({ steps }) => steps[1]?.state === "running" && steps[2]?.state === "waiting")).toBe(true);
+    expect((await call("messages.list", {})).total).toBe(0);
+    await until(() => areas.includes("scenario-runs"));
+  });
+
+  test("say why a text cannot be run, as a run that is over", async () => {
+    const run = await call("scenarios.run", { text: "name: [" });
+    expect(run.report).toMatchObject({ state: "unusable", problems: [{ line: 1 }] });
+  });
+
+  test("can be ended, and are forgotten then", async () => {
+    const long = small.replace("advance: idle", "send: { type: track, event: Again, userId: u_2 }\n    repeat: 10000\n    every: 1s");
+    const { id } = await call("scenarios.run", { text: long });
+    await call("scenarioRuns.delete", { id });
+    expect((await call("scenarioRuns.list", {})).items).toEqual([]);
+    await expect(call("scenarioRuns.get", { id })).rejects.toThrow("There is no run");
+  });
+
+  test("do not run in any number at once", async () => {
+    const runs = await Promise.all([1, 2, 3, 4].map((seed) => call("scenarios.run", { text: small, seed })));
+    await expect(call("scenarios.run", { text: small })).rejects.toThrow("4 scenarios are running already");
+    for (const run of runs) expect((await follow(run)).at(-1)).toMatchObject({ state: "passed" });
+    expect((await call("scenarioRuns.list", {})).items.map(({ id }) => id)).toEqual(runs.map(({ id }) => id).toReversed());
+  });
+});

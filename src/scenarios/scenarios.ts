@@ -1,0 +1,133 @@
+/**
+ * What the control API asks of scenarios: those that come with Hookyard, runs of any text, each in a pipeline of its
+ * own beside the user's, and a text made of what just happened. YAML and all that reads it are loaded when first asked for.
+ */
+
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { InputOf } from "../contract/contract.ts";
+import type { ReadyScenario, ScenarioProblem, ScenarioRunAnswer } from "../contract/scenarios.ts";
+import { conflict, notFound, type Problem } from "../domain/problem.ts";
+import type { ScenarioPipeline, StartPipeline } from "./run/pipeline.ts";
+
+/** Each is a whole pipeline with its own ports. */
+const mostAtOnce = 4;
+
+/** Runs that can still be looked at. */
+const mostKept = 20;
+
+export type Scenarios = {
+  ready(): Promise<ReadyScenario[]>;
+  check(text: string): Promise<{ name: string | null; problems: ScenarioProblem[] }>;
+  run(input: InputOf<"scenarios.run">): Promise<ScenarioRunAnswer | Problem>;
+  record(input: InputOf<"scenarios.record">): Promise<{ text: string; notes: string[] } | Problem>;
+  runs(): ScenarioRunAnswer[];
+  get(id: string): ScenarioRunAnswer | Problem;
+  delete(id: string): Problem | null;
+  /** Ends the runs that are under way. */
+  stop(): Promise<void>;
+};
+
+type Run = ScenarioRunAnswer & { end: AbortController; ended: Promise<void> };
+
+export function createScenarios({
+  directory,
+  own,
+  start,
+  onChange,
+  report,
+}: {
+  /** Of those that come with Hookyard; null when there are none. */
+  directory: string | null;
+  /** The pipeline that messages are recorded from. */
+  own: ScenarioPipeline;
+  start: StartPipeline;
+  onChange: (runId: string) => void;
+  report: (error: unknown) => void;
+}): Scenarios {
+  /** Oldest first. */
+  const runs = new Map<string, Run>();
+  let next = 1;
+
+  const answer = ({ id, report }: Run): ScenarioRunAnswer => ({ id, report });
+  const underWay = (): Run[] => [...runs.values()].filter((run) => run.report.state === "running");
+
+  function forgetOld(): void {
+    for (const { id, report } of runs.values()) {
+      if (runs.size < mostKept) return;
+      if (report.state !== "running") runs.delete(id);
+    }
+  }
+
+  return {
+    async ready() {
+      if (directory === null) return [];
+      const { readScenario } = await import("./file/read-scenario.ts");
+      const files = (await readdir(directory)).filter((file) => file.endsWith(".yaml")).toSorted();
+      return Promise.all(
+        files.map(async (file) => {
+          const text = await readFile(join(directory, file), "utf8");
+          const read = readScenario(text);
+          if ("problems" in read) throw new Error(`${file}: ${read.problems[0]?.message}`);
+          return { file, name: read.scenario.name, description: read.scenario.description ?? null, text };
+        }),
+      );
+    },
+
+    async check(text) {
+      const { readScenario } = await import("./file/read-scenario.ts");
+      const read = readScenario(text);
+      return "problems" in read ? { name: null, problems: read.problems } : { name: read.scenario.name, problems: [] };
+    },
+
+    async run({ text, file, seed }) {
+      const { runText, reportToBe } = await import("./run/run-file.ts");
+      if (underWay().length >= mostAtOnce) {
+        return conflict("too_many_runs", `${mostAtOnce} scenarios are running already. Wait until one of them is over, or end one.`);
+      }
+      forgetOld();
+      const id = `run_${String(next).padStart(9, "0")}`;
+      next += 1;
+      const end = new AbortController();
+      const run: Run = { id, report: reportToBe({ text, file, seed }), end, ended: Promise.resolve() };
+      const onReport = (report: Run["report"]): void => {
+        run.report = report;
+        onChange(id);
+      };
+      run.ended = runText({ text, file, seed, start, signal: end.signal, onReport }).then(onReport, (error: unknown) => {
+        if (end.signal.aborted) return;
+        report(error);
+        onReport({
+          ...run.report,
+          state: "unusable",
+          problems: [{ line: 1, column: 1, message: `The scenario could not be run: ${String(error)}` }],
+        });
+      });
+      runs.set(id, run);
+      onChange(id);
+      return answer(run);
+    },
+
+    async record(input) {
+      return conflict("not_built", `Recording ${input.messageIds.length} messages from ${Object.keys(own).join()} is not built yet.`);
+    },
+
+    runs: () => [...runs.values()].map(answer).toReversed(),
+    get(id) {
+      const run = runs.get(id);
+      return run === undefined ? notFound("run", id) : answer(run);
+    },
+    delete(id) {
+      const run = runs.get(id);
+      if (run === undefined) return notFound("run", id);
+      run.end.abort();
+      runs.delete(id);
+      onChange(id);
+      return null;
+    },
+    async stop() {
+      for (const { end } of runs.values()) end.abort();
+      await Promise.all([...runs.values()].map(({ ended }) => ended));
+    },
+  };
+}

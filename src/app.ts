@@ -23,6 +23,7 @@ import { Ingest } from "./engine/ingest/ingest.ts";
 import { createSender } from "./engine/ingest/sender.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
+import { createProfiles } from "./engine/profiles/profiles.ts";
 import { createRate } from "./engine/rate.ts";
 import { createUpkeep } from "./engine/upkeep.ts";
 import { startTimer, wallNow } from "./engine/wall.ts";
@@ -89,7 +90,31 @@ export function createApp(options: AppOptions): App {
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
   const suppressions = createSuppressions({ store, now: () => clock.now(), changes });
-  const station: Station = new Station({ store, configuration, clock, activity, holds, trust, changes, onAttempts: attempted.add, report });
+  const profiles = createProfiles({
+    store,
+    clock,
+    activity,
+    changes,
+    onApplied: () => {},
+    afterCommit: () => {},
+    computed: { sourceOf: () => undefined, valuesOf: () => ({ memberships: [], computed: [] }) },
+    isSuppressed: suppressions.isSuppressed,
+    report,
+  });
+  const station: Station = new Station({
+    store,
+    configuration,
+    clock,
+    activity,
+    holds,
+    trust,
+    changes,
+    onAttempts(attempts) {
+      attempted.add(attempts);
+      profiles.noteOthers();
+    },
+    report,
+  });
   const deliveries = createDeliveries({ store, clock, activity, changes, kick: () => station.kick(), report });
   const ingest = new Ingest({
     store,
@@ -101,6 +126,7 @@ export function createApp(options: AppOptions): App {
     onCommitted(messages) {
       ingested.add(messages);
       station.kick();
+      profiles.kick();
     },
     report,
     host,
@@ -158,6 +184,7 @@ export function createApp(options: AppOptions): App {
     endpoints,
     clients,
     workspaces,
+    profiles,
     suppressions,
     queries: store,
     changes,
@@ -181,10 +208,8 @@ export function createApp(options: AppOptions): App {
       suppressions.reload();
       for (const { id } of endpoints.list()) endpoints.clearReceived(id);
       if (what === "everything") endpoints.reload();
-      changes.note("messages", null);
-      changes.note("deliveries", null);
-      changes.note("unknown-keys", null);
-      changes.note("suppressions", null);
+      profiles.kick();
+      for (const area of ["messages", "deliveries", "unknown-keys", "profiles", "suppressions"] as const) changes.note(area, null);
       if (what === "everything")
         for (const area of ["sources", "destinations", "endpoints", "retry-profiles"] as const) changes.note(area, null);
     },
@@ -226,6 +251,7 @@ export function createApp(options: AppOptions): App {
       station.start();
       clients.start();
       deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
+      profiles.start();
       upkeep.start();
       return addresses;
     },
@@ -235,6 +261,7 @@ export function createApp(options: AppOptions): App {
       await clients.stop();
       await scenarios.stop();
       await ingest.stop();
+      profiles.stop();
       await station.stop();
       await endpoints.stop();
       clock.stop();

@@ -21,6 +21,7 @@ import { destinationHandlers } from "./handlers/destinations.ts";
 import { endpointHandlers } from "./handlers/endpoints.ts";
 import { messageHandlers } from "./handlers/messages.ts";
 import { pipelineHandlers } from "./handlers/pipeline.ts";
+import { profileHandlers } from "./handlers/profiles.ts";
 import { retryProfileHandlers } from "./handlers/retry-profiles.ts";
 import { scenarioHandlers } from "./handlers/scenarios.ts";
 import { settingsHandlers } from "./handlers/settings.ts";
@@ -68,6 +69,7 @@ export function createApi({
     ...pipelineHandlers(pipeline),
     ...configurationHandlers(pipeline),
     ...workspaceHandlers(pipeline),
+    ...profileHandlers(pipeline),
     ...suppressionHandlers(pipeline),
     ...scenarioHandlers(scenarios),
     ...notYet,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineCall } from "./call.ts";
 import { byId, page, pageOf, time } from "./shapes.ts";
 
-export const identity = z
+const identity = z
   .object({
     kind: z.enum(["userId", "anonymousId"]),
     value: z.string(),
@@ -21,9 +21,9 @@ const profileSummary = z.object({
   traits: z.record(z.string(), z.unknown()),
   audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were told that the user is in."),
 });
-export const profileAnswer = profileSummary.meta({ id: "Profile" });
+const profileAnswer = profileSummary.meta({ id: "Profile" });
 
-export const profileDetails = profileSummary
+const profileDetails = profileSummary
   .extend({
     identities: z.array(identity),
     traitList: z.array(z.object({ name: z.string(), value: z.unknown(), at: time, messageId: z.string() })).describe("By name."),
@@ -60,6 +60,7 @@ export const profileDetails = profileSummary
     suppressed: z.boolean(),
   })
   .meta({ id: "ProfileDetails" });
+export type ProfileAnswer = z.output<typeof profileAnswer>;
 export type ProfileDetailsAnswer = z.output<typeof profileDetails>;
 
 export const profileCalls = [

@@ -28,7 +28,7 @@ import type {
 import type { Problem } from "../domain/problem.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
-import type { Suppressions } from "./profile-pipeline.ts";
+import type { Profiles, Suppressions } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
 
 export type Pipeline = {
@@ -39,6 +39,7 @@ export type Pipeline = {
   endpoints: Endpoints;
   clients: Clients;
   workspaces: Workspaces;
+  profiles: Profiles;
   suppressions: Suppressions;
   queries: QueryStore;
   changes: ChangeFeed;

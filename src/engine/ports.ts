@@ -19,7 +19,7 @@ import type {
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
-import type { Atomically, ComputedStore, DeletionStore, RuleStore } from "./profile-ports.ts";
+import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
 
 // ── configuration ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -93,6 +93,8 @@ export type IncomingMessage = {
   rejection: { reason: string; detail: string } | null;
   deduplicate: boolean;
   replayOf: MessageRowId | null;
+  /** It comes from an audience or a computed trait, and so it does not feed profiles. */
+  computed: boolean;
   /** Asked once it is known that the message is neither rejected nor a duplicate. */
   route: () => RoutedMessage;
 };
@@ -340,6 +342,7 @@ export type Store = ConfigurationStore &
   DeliveryStore &
   QueryStore &
   UpkeepStore &
+  ProfileStore &
   ComputedStore &
   DeletionStore &
   RuleStore &

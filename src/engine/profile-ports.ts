@@ -24,8 +24,8 @@ export type FollowedMessage = {
   anonymousId: string | null;
   event: string | null;
   timestamp: number;
-  /** The message as it came, with all its members. */
-  members: JsonObject;
+  /** The message as it came, with all its members; null when it cannot be read. */
+  members: JsonObject | null;
 };
 
 /** What a run of messages did to one profile: who evaluates rules for it needs to know no more. */
@@ -69,24 +69,31 @@ export type ProfileCursor = { lastSeenAt: number; id: ProfileId };
 export type ProfileStore = {
   /** The newest message that has been followed, and the newest there is. */
   followed(): { upTo: MessageRowId; newest: MessageRowId };
-  /** The next messages in order, and up to which row they reach; rows that are not followed are passed over. */
-  nextToFollow(limit: number): { messages: FollowedMessage[]; upTo: MessageRowId };
+  /**
+   * The next messages in order, read one by one, and up to which row they reach. Rows that are not followed are passed
+   * over and count to `limit`.
+   */
+  nextToFollow(limit: number): { messages: Iterable<FollowedMessage>; rows: number; upTo: MessageRowId };
   markFollowed(upTo: MessageRowId): void;
 
   profileOf(identity: IdentityValue): ProfileId | null;
+  /** Whom a userId leads to, also one that was joined to another user's. */
   profileWithUser(userId: string): ProfileId | null;
   createProfile(at: number): ProfileId;
-  touch(profile: ProfileId, at: number): void;
+  /** It was seen from `firstAt` to `lastAt`, and did so many events more. */
+  touch(profile: ProfileId, seen: { firstAt: number; lastAt: number; events: number }): void;
+  /** One that belongs to another profile goes over to this one. */
   addIdentity(profile: ProfileId, identity: IdentityValue, at: number, messageId: MessageRowId): void;
   setUser(profile: ProfileId, userId: string): void;
   /** The value of the newest message wins, by its timestamp, then by its row. Answers whether the value is another one now. */
   putTrait(profile: ProfileId, name: string, value: Json, at: number, messageId: MessageRowId): boolean;
+  /** To be counted with `touch`. */
   addEvent(profile: ProfileId, event: string, at: number, properties: JsonObject, messageId: MessageRowId): void;
   putGroup(profile: ProfileId, groupId: string, traits: JsonObject, at: number): void;
   addSource(profile: ProfileId, source: SourceId): void;
   addHistory(profile: ProfileId, at: number, kind: HistoryKind, detail: string, messageId: MessageRowId): void;
-  /** All that `from` has goes to `into`, and `from` is gone. Of two values of one trait the newer one stays. */
-  merge(from: ProfileId, into: ProfileId): void;
+  /** All that `from` has goes to `into`, and `from` is gone. Of two values of one trait the newer one stays. Answers how many events came along. */
+  merge(from: ProfileId, into: ProfileId): { events: number };
   removeProfile(profile: ProfileId): void;
   user(profile: ProfileId): string | null;
 
@@ -95,7 +102,15 @@ export type ProfileStore = {
   profileDetails(id: ProfileId): ProfileDetails | null;
   profiles(filter: ProfileFilter, limit: number, before: ProfileCursor | null): Page<ProfileSummary, ProfileCursor>;
   sourcesThatKnow(profile: ProfileId): SourceId[];
+  noteSeen(names: SeenNames): void;
+  /** The most frequent first. */
   seenNames(): { traits: string[]; events: { event: string; properties: string[] }[] };
+};
+
+/** Names of traits, and of events with their properties, and how often they came. */
+export type SeenNames = {
+  traits: ReadonlyMap<string, number>;
+  events: ReadonlyMap<string, { times: number; properties: ReadonlyMap<string, number> }>;
 };
 
 // ── rules for all profiles, in SQL ───────────────────────────────────────────────────────────────────────────

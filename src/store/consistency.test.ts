@@ -4,7 +4,7 @@ import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
 import { isSettled } from "../domain/states.ts";
 import type { AttemptRecord, Transition } from "../engine/ports.ts";
 import type { TestStore } from "./store.fixture.ts";
-import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+import { attempt, expectConsistent, moveTo, openTestStore, passOver, request, startOfTime } from "./store.fixture.ts";
 
 const draft = fc.record({
   messageId: fc.oneof({ weight: 4, arbitrary: fc.uuid() }, { weight: 1, arbitrary: fc.constantFrom("twice", "thrice") }),
@@ -121,6 +121,7 @@ test("counts are those of the rows, and nothing belongs to what is gone, whateve
             );
             break;
           case "remove old":
+            passOver(one);
             one.store.removeOld({ maxMessages: each.keep, olderThanWall: now - 10_000 }, each.limit);
             break;
           case "pin":

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DeletionId, DeliveryId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { DeletedUser } from "../engine/profile-ports.ts";
-import { moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+import { moveTo, openTestStore, passOver, request, startOfTime } from "./store.fixture.ts";
 import type { TestStore } from "./store.fixture.ts";
 
 const deleted = (userId: string, messages: number[] = []): DeletedUser => ({
@@ -67,6 +67,7 @@ describe("a deletion request", () => {
     expect(store.stateOfMessages(id)).toBe("waiting");
     store.record([], [moveTo(2 as DeliveryId, "delivered")]);
     expect(store.stateOfMessages(id)).toBe("failed");
+    passOver(one);
     expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 10)).toBe(2);
     expect(store.stateOfMessages(id)).toBe("failed");
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DestinationId } from "../domain/ids.ts";
 import type { MessageDraft, TestStore } from "./store.fixture.ts";
-import { expectConsistent, openTestStore, request, startOfTime, tables } from "./store.fixture.ts";
+import { expectConsistent, openTestStore, passOver, request, startOfTime, tables } from "./store.fixture.ts";
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -74,6 +74,7 @@ describe("a message id that comes again", () => {
   test("is new again when retention has removed the first", () => {
     const one = openTestStore();
     commitOne(one, { messageId: "a" });
+    passOver(one);
     one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10);
     expect(commitOne(one, { messageId: "a" })).toMatchObject({ state: "filtered", duplicateOf: null });
   });

@@ -40,6 +40,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   const candidate = db.prepare<[number], { message_id: string; source_id: number; received_at: number; state: number }>(
     "SELECT message_id, source_id, received_at, state FROM messages WHERE id = ?",
   );
+  const followed = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
   const firstSince = firstMessageSince(db);
 
   let newestReceivedAt = 0;
@@ -50,7 +51,8 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   function load(): void {
     const max = (table: string): number => (db.prepare(`SELECT max(id) FROM ${table}`).pluck().get() as number | null) ?? 0;
     next.request = max("requests") + 1;
-    next.message = max("messages") + 1;
+    // Retention may have removed the newest: profiles know them, and have looked at all up to there.
+    next.message = Math.max(max("messages"), Number(followed.get() ?? 0)) + 1;
     next.delivery = max("deliveries") + 1;
     newestReceivedAt =
       (db.prepare("SELECT received_at FROM messages WHERE id = (SELECT max(id) FROM messages)").pluck().get() as number | undefined) ?? 0;
@@ -198,12 +200,14 @@ function stateName(state: number): "rejected" | "duplicate" | "filtered" {
 }
 
 function extraOf(message: IncomingMessage, duplicateOf: MessageRowId | null): string | null {
-  if (message.warnings.length === 0 && message.rejection === null && duplicateOf === null && message.replayOf === null) return null;
+  if (message.warnings.length === 0 && message.rejection === null && duplicateOf === null && message.replayOf === null && !message.computed)
+    return null;
   return JSON.stringify({
     warnings: message.warnings.length > 0 ? message.warnings : undefined,
     detail: message.rejection?.detail,
     duplicateOf: duplicateOf ?? undefined,
     replayOf: message.replayOf ?? undefined,
+    computed: message.computed || undefined,
   });
 }
 

@@ -12,7 +12,10 @@ import { createMessageQueries } from "./message-queries.ts";
 import { openDatabase, openErrorOf } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
 import { Postings } from "./postings.ts";
+import { createProfileQueries } from "./profile-queries.ts";
+import { createProfileStore } from "./profile-store.ts";
 import { createRuleStore } from "./rule-store.ts";
+import { createSeenNames } from "./seen-names.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
 
 /** `data` is a directory, or `:memory:`. Throws an `OpenError` with a sentence. */
@@ -40,6 +43,9 @@ export function createStore({ db, close }: OpenedDatabase): Store {
     ...createDeliveryQueries(db),
     ...createComputedStore(db),
     ...createDeletionStore(db),
+    ...createProfileStore(db),
+    ...createProfileQueries(db),
+    ...createSeenNames(db),
     ...createRuleStore(db),
     ...createUpkeepStore({ db, counts, postings, forgetRecent }),
     close,

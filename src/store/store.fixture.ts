@@ -97,6 +97,7 @@ function message(
     rejection: null,
     deduplicate: true,
     replayOf: null,
+    computed: false,
     ...draft,
     offset,
     size,
@@ -134,6 +135,11 @@ export function attempt(deliveryId: DeliveryId, more: Partial<AttemptRecord> & {
 
 export function moveTo(deliveryId: DeliveryId, state: DeliveryState, nextAttemptAt: number | null = null, at = startOfTime): Transition {
   return { deliveryId, at, state, reason: `is_${state}`, nextAttemptAt };
+}
+
+/** As if the profiles had looked at all messages: what they have not looked at stays. */
+export function passOver({ store }: TestStore): void {
+  store.markFollowed(store.followed().newest);
 }
 
 /** Every row of every table. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
 import type { TestStore } from "./store.fixture.ts";
-import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
+import { attempt, expectConsistent, moveTo, openTestStore, passOver, request, startOfTime } from "./store.fixture.ts";
 
 /** Messages of one request each, delivered with an attempt on record, but for those in `unsettled`. */
 function fill(one: TestStore, count: number, { unsettled = [] as number[] } = {}): void {
@@ -26,6 +26,7 @@ function ids({ db }: TestStore): number[] {
 
 /** As upkeep calls it, until there is nothing left to do. */
 function removeAll(one: TestStore, limits: { maxMessages?: number; olderThanWall?: number }, slice = 7): number {
+  passOver(one);
   let removed = 0;
   for (;;) {
     const now = one.store.removeOld({ maxMessages: limits.maxMessages ?? null, olderThanWall: limits.olderThanWall ?? null }, slice);
@@ -76,6 +77,7 @@ describe("retention", () => {
     const one = openTestStore();
     one.store.commit([request(range(1, 3000).map(() => ({ to: [1] })))]);
     one.store.commit([request(range(1, 5).map(() => ({})))]);
+    passOver(one);
     expect(one.store.removeOld({ maxMessages: 3001, olderThanWall: null }, 200)).toBe(4);
     expect(ids(one)).toEqual([...range(1, 3000), 3005]);
   });
@@ -110,6 +112,7 @@ describe("retention", () => {
   test("that fails leaves everything as it was, and goes on afterwards", async () => {
     const one = openTestStore();
     fill(one, 30);
+    passOver(one);
     one.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON messages WHEN old.id = 5 BEGIN SELECT raise(ABORT, 'not this one'); END");
     expect(() => one.store.removeOld({ maxMessages: 10, olderThanWall: null }, 200)).toThrow("not this one");
     expect(ids(one)).toEqual(range(1, 30));

@@ -1,4 +1,7 @@
-/** Retention and reset. Messages go oldest first, with all that came of them; what still moves and what is pinned stays. */
+/**
+ * Retention and reset. Messages go oldest first, with all that came of them; what still moves, what is pinned, and what is
+ * not in the profiles yet stays. Of a profile only the event goes that the message was.
+ */
 
 import { isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/ports.ts";
@@ -33,6 +36,17 @@ const recordTables = [
   "deletion_messages",
   "suppressions",
 ];
+const profileTables = [
+  "profiles",
+  "identities",
+  "profile_traits",
+  "profile_events",
+  "groups",
+  "profile_groups",
+  "profile_sources",
+  "profile_history",
+  "seen_names",
+];
 const configurationTables = [
   ...["sources", "webhooks", "destinations", "endpoints", "retry_profiles", "clients"],
   ...["audiences", "computed_traits"],
@@ -43,7 +57,8 @@ type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRe
 export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
   const total = db.prepare<[], number | null>("SELECT sum(n) FROM message_counts").pluck();
   const oldest = db.prepare<[number, number], Old>(
-    "SELECT id, request_id, source_id, type, state FROM messages WHERE id > ? AND pinned = 0 ORDER BY id LIMIT ?",
+    `SELECT id, request_id, source_id, type, state FROM messages
+     WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
   const deliveriesOf = db.prepare<[number], { id: number; destination_id: number; state: number }>(
@@ -54,6 +69,8 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE message_id = ?");
   const removeDecisions = db.prepare("DELETE FROM decisions WHERE message_id = ?");
   const removePayloads = db.prepare("DELETE FROM payloads WHERE message_id = ?");
+  const removeEvent = db.prepare<[number], number>("DELETE FROM profile_events WHERE id = ? RETURNING profile_id").pluck();
+  const countEvent = db.prepare<[number]>("UPDATE profiles SET events = events - 1 WHERE id = ?");
   const removeMessage = db.prepare("DELETE FROM messages WHERE id = ?");
   /** A deletion request keeps the state of a delete message that goes. */
   const keepState = db.prepare("UPDATE deletion_messages SET state = ? WHERE message_id = ?");
@@ -104,6 +121,8 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
     removeDeliveries.run(id);
     removeDecisions.run(id);
     removePayloads.run(id);
+    const profile = removeEvent.get(id);
+    if (profile !== undefined) countEvent.run(profile);
     removeMessage.run(id);
     if (type === deleteType) keepState.run(state, id);
     counts.message(source_id, type, state, -1);
@@ -113,7 +132,8 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   function clear(tables: string[]): void {
     db.transaction(() => {
       for (const table of tables) db.exec(`DELETE FROM ${table}`);
-      if (tables.includes("sources")) db.exec("DELETE FROM sqlite_sequence");
+      db.exec("DELETE FROM meta WHERE key = 'followed'");
+      db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
     })();
     passed = 0;
     forgetRecent();
@@ -132,7 +152,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
         throw error;
       }
     },
-    clearMessages: () => clear(recordTables),
-    clearEverything: () => clear([...recordTables, ...configurationTables]),
+    clearMessages: () => clear([...recordTables, ...profileTables]),
+    clearEverything: () => clear([...recordTables, ...profileTables, ...configurationTables]),
   };
 }

@@ -4,10 +4,7 @@ import type { HandlersOf } from "../handler.ts";
 const no = () => problem(409, "not_built", "This part of Hookyard is not built yet.");
 
 /** Calls of the contract that nothing answers yet. */
-export const notYet: HandlersOf<"profiles" | "audiences" | "computedTraits" | "deletions"> = {
-  "profiles.list": no,
-  "profiles.get": no,
-  "profiles.seen": no,
+export const notYet: HandlersOf<"audiences" | "computedTraits" | "deletions"> = {
   "audiences.list": no,
   "audiences.create": no,
   "audiences.get": no,

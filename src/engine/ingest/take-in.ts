@@ -57,6 +57,7 @@ export function takeInMalformed(facts: RequestFacts, { code, message }: Problem)
     rejection: { reason: code, detail: message },
     deduplicate: false,
     replayOf: null,
+    computed: false,
     route: nowhere,
   };
   return { ...requestOf(facts), messages: [rejected] };
@@ -78,6 +79,7 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
       rejection: checked.rejection,
       deduplicate: false,
       replayOf,
+      computed: false,
       route: nowhere,
     };
   }
@@ -97,6 +99,7 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
     rejection,
     deduplicate: rejection === null && source.deduplicate,
     replayOf,
+    computed: source.kind === "audience",
     route: () => route({ message: Object.assign(message, { messageId }), sourceId: source.id, receivedAt, destinations }),
   };
 }

@@ -6,8 +6,10 @@
  * - An identity belongs to one profile; kind 0 is a userId, 1 an anonymousId. A profile's `user_id` is the newest
  *   known one, null while it is anonymous.
  * - `profiles_known` has all that a walk over the known users needs of a profile, and nothing of anonymous ones.
- * - An event's id is the row of its message. What retention removes is gone here as well.
- * - Values, traits and properties are JSON texts.
+ * - An event's id is the row of its message. What retention removes is gone here as well. `profiles.events` counts them.
+ * - Values, traits and properties are JSON texts. A group's traits are `{name: [value, at]}`.
+ * - `seen_names` is for suggestions: the names of traits (kind 0), of events (1) and of their properties (2), and how
+ *   often each was seen; names that are seldom seen go when there are too many.
  * - `computed_values` says what receivers were told last about a user: `true` for an audience, else the value. It goes
  *   by user and not by profile, because that is who receivers know. A row with `null` says nothing but when to look at
  *   a user again. `computed_counts` counts the other rows of each source; triggers keep it.
@@ -19,7 +21,8 @@ CREATE TABLE profiles (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   user_id TEXT,
   first_seen_at INTEGER NOT NULL,
-  last_seen_at INTEGER NOT NULL
+  last_seen_at INTEGER NOT NULL,
+  events INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX profiles_by_last_seen ON profiles(last_seen_at, id);
 CREATE INDEX profiles_by_user ON profiles(user_id) WHERE user_id IS NOT NULL;
@@ -80,6 +83,14 @@ CREATE TABLE profile_history (
   message_id INTEGER NOT NULL
 );
 CREATE INDEX profile_history_by_profile ON profile_history(profile_id);
+
+CREATE TABLE seen_names (
+  kind INTEGER NOT NULL,
+  event TEXT NOT NULL,
+  name TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (kind, event, name)
+) WITHOUT ROWID;
 
 CREATE TABLE audiences (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

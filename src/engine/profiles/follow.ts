@@ -1,0 +1,82 @@
+/**
+ * Applies messages to profiles, in the order of their rows, within a transaction that the caller holds open. However the
+ * messages are cut into slices, the same profiles come of them.
+ */
+
+import type { MessageRowId, ProfileId } from "../../domain/ids.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import type { FollowedMessage, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import { createIdentities } from "./identity.ts";
+import { Slice } from "./slice.ts";
+
+export type Followed = {
+  upTo: MessageRowId;
+  /** No row is left behind it. */
+  atEnd: boolean;
+  changes: ProfileChange[];
+  /** Those that were seen. */
+  profiles: ProfileId[];
+  /** Messages that could not be read, and were passed over. */
+  unreadable: MessageRowId[];
+};
+
+type FollowOptions = {
+  store: ProfileStore;
+  /** Rows to look at. */
+  limit: number;
+  /** Asked after each message; what is left then is for the next slice. */
+  isTimeUp: () => boolean;
+};
+
+export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
+  const slice = new Slice(store);
+  const identities = createIdentities({
+    store,
+    onMerge: (from, into) => slice.merge(from, into),
+    onUser: (profile, userId, before) => slice.user(profile, userId, before),
+  });
+  const unreadable: MessageRowId[] = [];
+  const next = store.nextToFollow(limit);
+  let upTo = next.upTo;
+  let atEnd = next.rows < limit;
+  for (const message of next.messages) {
+    if (message.members === null) unreadable.push(message.id);
+    else apply(message, message.members);
+    if (!isTimeUp()) continue;
+    upTo = message.id;
+    atEnd = false;
+    break;
+  }
+  const { changes, profiles } = slice.finish();
+  store.markFollowed(upTo);
+  return { upTo, atEnd, changes, profiles, unreadable };
+
+  function apply(message: FollowedMessage, members: JsonObject): void {
+    const profile = identities.profileOf(message);
+    if (profile === null) return;
+    slice.see(profile, message.timestamp, message.sourceId);
+    switch (message.type) {
+      case "identify":
+        for (const [name, value] of Object.entries(objectOf(members["traits"]))) {
+          const changed = store.putTrait(profile, name.toWellFormed(), value, message.timestamp, message.id);
+          slice.trait(profile, name.toWellFormed(), changed);
+        }
+        break;
+      case "track": {
+        if (message.event === null) break;
+        const properties = objectOf(members["properties"]);
+        store.addEvent(profile, message.event, message.timestamp, properties, message.id);
+        slice.event(profile, message.event, properties);
+        break;
+      }
+      case "group": {
+        const { groupId } = members;
+        if (typeof groupId === "string") store.putGroup(profile, groupId, objectOf(members["traits"]), message.timestamp);
+      }
+    }
+  }
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,221 @@
+/**
+ * Lets the profiles follow the messages that are committed: read in the order of their rows, in slices, each of them one
+ * transaction with the place it reached and with whatever others make of it (`onApplied`). So nothing counts twice or is
+ * left out, whenever the process dies, and ingest never waits.
+ *
+ * States
+ *   idle        everything is followed; a kick begins
+ *   following   a slice is about to run; between two of them it rests while ingest or delivery is busy
+ *   waiting     the store refused a slice (a full disk); it is tried again soon
+ *   stopped
+ *
+ * Following and waiting are work that `Activity` knows of.
+ */
+
+import { profileIds, type MessageRowId } from "../../domain/ids.ts";
+import type { Activity, Work } from "../clock/activity.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { Changes } from "../pipeline.ts";
+import type { Atomically, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import { storeFailure } from "../store-failure.ts";
+import { startTimer, type WallTimer } from "../wall.ts";
+import { follow, type Followed } from "./follow.ts";
+
+/** What a slice may take: short beside the 50 ms for which the event loop may be blocked. */
+const sliceMs = 4;
+
+/** While others are busy they are left so many times what a slice took. */
+const restFactor = 4;
+
+/** Others are busy when something came in or was sent this lately. */
+const busyMs = 50;
+
+/** Rows of one slice: as many as take `sliceMs`, between these. */
+const fewestRows = 8;
+const mostRows = 1024;
+
+const retryMs = 500;
+
+export type FollowerOptions = {
+  store: ProfileStore & Atomically;
+  clock: Pick<Clock, "monotonic">;
+  activity: Activity;
+  changes: Changes;
+  /** What a slice did to profiles, within its transaction: what is written now is written with it, or not at all. */
+  onApplied: (changes: readonly ProfileChange[]) => void;
+  /** The same, when it is committed. */
+  afterCommit: (changes: readonly ProfileChange[]) => void;
+  report: (error: unknown) => void;
+};
+
+/** And the newest message that there is by then, for those who follow may commit some. */
+type Reached = Followed & { newest: MessageRowId };
+
+type Waiter = { upTo: MessageRowId; resolve: () => void; reject: (error: unknown) => void };
+
+export class Follower {
+  readonly #options: FollowerOptions;
+  #state: "new" | "running" | "stopped" = "new";
+  #work: Work | null = null;
+  #scheduled = false;
+  #timer: WallTimer | null = null;
+  #failing = false;
+  #rows = fewestRows;
+  /** Slices of one row that are left after one failed for a reason that is not the store's: they find the message. */
+  #oneByOne = 0;
+  #othersAt = -Infinity;
+  #restUntil = 0;
+  #waiters: Waiter[] = [];
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#state = "running";
+    this.#wake();
+  }
+
+  stop(): void {
+    this.#state = "stopped";
+    this.#cancelTimer();
+    this.#idle();
+    this.#refuse(new Error("Hookyard is stopping."));
+  }
+
+  /** Messages were committed. */
+  kick(): void {
+    this.noteOthers();
+    this.#wake();
+  }
+
+  /** Ingest or delivery did something. */
+  noteOthers(): void {
+    this.#othersAt = this.#options.clock.monotonic();
+  }
+
+  /** Resolves when every message that is committed by now is in the profiles; rejects when the store refuses to write them. */
+  caughtUp(): Promise<void> {
+    const { upTo, newest } = this.#options.store.followed();
+    if (upTo >= newest) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ upTo: newest, resolve, reject });
+      // Somebody waits: no more rest, and no pause after a failure.
+      this.#cancelTimer();
+      this.#restUntil = 0;
+      this.#wake();
+    });
+  }
+
+  #wake(): void {
+    if (this.#state !== "running" || this.#scheduled) return;
+    this.#scheduled = true;
+    this.#work ??= this.#options.activity.begin();
+    const rest = this.#restUntil - this.#options.clock.monotonic();
+    if (rest >= 1) this.#timer = startTimer(rest, () => this.#turn());
+    else setImmediate(() => this.#turn());
+  }
+
+  #cancelTimer(): void {
+    if (this.#timer === null) return;
+    this.#timer.cancel();
+    this.#timer = null;
+    this.#scheduled = false;
+  }
+
+  #turn(): void {
+    this.#timer = null;
+    this.#scheduled = false;
+    if (this.#state !== "running") return;
+    const { clock, report } = this.#options;
+    const startedAt = clock.monotonic();
+    let followed: Reached;
+    try {
+      followed = this.#slice(() => clock.monotonic() - startedAt > sliceMs);
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    this.#failing = false;
+    if (this.#oneByOne > 0) this.#oneByOne -= 1;
+    try {
+      this.#tell(followed);
+    } catch (error) {
+      report(error);
+    }
+    this.#pace(startedAt, followed);
+    this.#goOn(followed);
+  }
+
+  #slice(isTimeUp: () => boolean): Reached {
+    const { store, onApplied } = this.#options;
+    return store.atomically(() => {
+      const followed = follow({ store, limit: this.#oneByOne > 0 ? 1 : this.#rows, isTimeUp });
+      if (followed.changes.length > 0) onApplied(followed.changes);
+      return { ...followed, newest: store.followed().newest };
+    });
+  }
+
+  #tell({ profiles, changes, unreadable }: Followed): void {
+    for (const id of unreadable) this.#options.report(new Error(`Profiles passed over the message in row ${id}: it cannot be read.`));
+    if (profiles.length > 0) {
+      const newest = profiles.slice(-100).map((id) => profileIds.format(id));
+      this.#options.changes.noteMany("profiles", newest, profiles.length, false);
+    }
+    if (changes.length > 0) this.#options.afterCommit(changes);
+  }
+
+  #pace(startedAt: number, { atEnd }: Followed): void {
+    const now = this.#options.clock.monotonic();
+    const took = now - startedAt;
+    if (!atEnd || took > sliceMs) {
+      const fitting = this.#rows * Math.min(2, Math.max(0.5, sliceMs / took));
+      this.#rows = Math.min(mostRows, Math.max(fewestRows, Math.round(fitting)));
+    }
+    const areBusy = startedAt - this.#othersAt < busyMs && this.#waiters.length === 0;
+    this.#restUntil = areBusy ? now + took * restFactor : now;
+  }
+
+  #goOn({ upTo, newest }: Reached): void {
+    const isDone = upTo >= newest;
+    const reached = this.#waiters.filter((waiter) => isDone || waiter.upTo <= upTo);
+    this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
+    for (const { resolve } of reached) resolve();
+    if (isDone) this.#idle();
+    else this.#wake();
+  }
+
+  #failed(error: unknown): void {
+    const { store, report } = this.#options;
+    if (storeFailure(error) === null && this.#oneByOne === 0) {
+      this.#oneByOne = this.#rows;
+      this.#wake();
+      return;
+    }
+    if (storeFailure(error) === null) {
+      // This one message cannot be followed, whyever; it must not keep all others from it.
+      report(error);
+      try {
+        store.markFollowed(store.nextToFollow(1).upTo);
+        this.#wake();
+        return;
+      } catch (refusal) {
+        error = refusal;
+      }
+    }
+    if (!this.#failing) report(error);
+    this.#failing = true;
+    this.#refuse(error);
+    this.#scheduled = true;
+    this.#timer = startTimer(retryMs, () => this.#turn());
+  }
+
+  #refuse(error: unknown): void {
+    for (const { reject } of this.#waiters.splice(0)) reject(error);
+  }
+
+  #idle(): void {
+    this.#work?.end();
+    this.#work = null;
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Profiles as they are built: the messages that are to be followed, and what each of them leaves. Every call is one or a
+ * few statements by an index; the follower makes a transaction of many.
+ */
+
+import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
+import { isObject, type Json, type JsonObject } from "../domain/json.ts";
+import type { MessageType } from "../domain/states.ts";
+import type { FollowedMessage, HistoryKind, IdentityKind, IdentityValue, ProfileStore } from "../engine/profile-ports.ts";
+import { stateCode, typeAt, typeCode } from "./codes.ts";
+import type { Db } from "./open.ts";
+
+type Row = {
+  id: number;
+  request_id: number;
+  offset: number;
+  size: number;
+  source_id: number;
+  type: number;
+  state: number;
+  user_id: string | null;
+  anonymous_id: string | null;
+  event: string | null;
+  timestamp: number;
+  extra: string | null;
+};
+
+const rejected = stateCode("rejected");
+const duplicate = stateCode("duplicate");
+const deletion = typeCode("delete");
+
+const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
+const identityCode = (kind: IdentityKind): number => identityKinds.indexOf(kind);
+export const identityKindAt = (code: number): IdentityKind => identityKinds[code] ?? "userId";
+
+type Building = Pick<
+  ProfileStore,
+  | "followed"
+  | "nextToFollow"
+  | "markFollowed"
+  | "profileOf"
+  | "profileWithUser"
+  | "createProfile"
+  | "touch"
+  | "addIdentity"
+  | "setUser"
+  | "putTrait"
+  | "addEvent"
+  | "putGroup"
+  | "addSource"
+  | "addHistory"
+  | "merge"
+  | "removeProfile"
+  | "user"
+>;
+
+export function createProfileStore(db: Db): Building {
+  const identity = db.prepare<[number, string], number>("SELECT profile_id FROM identities WHERE kind = ? AND value = ?").pluck();
+  const insertProfile = db.prepare<[number, number]>("INSERT INTO profiles (first_seen_at, last_seen_at) VALUES (?, ?)");
+  const touch = db.prepare<[number, number, number, number]>(
+    "UPDATE profiles SET first_seen_at = min(first_seen_at, ?), last_seen_at = max(last_seen_at, ?), events = events + ? WHERE id = ?",
+  );
+  const putIdentity = db.prepare<[number, string, number, number, number]>(
+    `INSERT INTO identities VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET profile_id = excluded.profile_id, since = excluded.since, message_id = excluded.message_id`,
+  );
+  const setUser = db.prepare<[string, number]>("UPDATE profiles SET user_id = ? WHERE id = ?");
+  const user = db.prepare<[number], string | null>("SELECT user_id FROM profiles WHERE id = ?").pluck();
+  const trait = db.prepare<[number, string], { value: string; at: number; message_id: number }>(
+    "SELECT value, at, message_id FROM profile_traits WHERE profile_id = ? AND name = ?",
+  );
+  const putTrait = db.prepare<[number, string, string, number, number]>("INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, ?)");
+  const insertEvent = db.prepare<[number, number, string, number, string]>("INSERT INTO profile_events VALUES (?, ?, ?, ?, ?)");
+  const putMembership = db.prepare<[number, string, number]>(
+    "INSERT INTO profile_groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
+  );
+  const group = db.prepare<[string], { traits: string }>("SELECT traits FROM groups WHERE group_id = ?");
+  const putGroup = db.prepare<[string, string, number]>(
+    "INSERT INTO groups VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET traits = excluded.traits, at = max(at, excluded.at)",
+  );
+  const insertSource = db.prepare<[number, number]>("INSERT OR IGNORE INTO profile_sources VALUES (?, ?)");
+  const insertHistory = db.prepare<[number, number, string, string, number]>(
+    "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
+  );
+
+  return {
+    ...following(db),
+    profileOf: ({ kind, value }) => (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
+    profileWithUser: (userId) => (identity.get(identityCode("userId"), userId) ?? null) as ProfileId | null,
+    createProfile: (at) => Number(insertProfile.run(at, at).lastInsertRowid) as ProfileId,
+    touch: (profile, { firstAt, lastAt, events }) => void touch.run(firstAt, lastAt, events, profile),
+    addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
+      void putIdentity.run(identityCode(kind), value, profile, at, messageId),
+    setUser: (profile, userId) => void setUser.run(userId, profile),
+    user: (profile) => user.get(profile) ?? null,
+    putTrait(profile, name, value, at, messageId) {
+      const before = trait.get(profile, name);
+      if (before !== undefined && (before.at > at || (before.at === at && before.message_id > messageId))) return false;
+      const text = JSON.stringify(value);
+      putTrait.run(profile, name, text, at, messageId);
+      return text !== (before?.value ?? "null");
+    },
+    addEvent: (profile, event, at, properties, messageId) =>
+      void insertEvent.run(messageId, profile, event, at, JSON.stringify(properties)),
+    putGroup(profile, groupId, traits, at) {
+      putMembership.run(profile, groupId, at);
+      putGroup.run(groupId, mergedGroupTraits(group.get(groupId)?.traits, traits, at), at);
+    },
+    addSource: (profile, source: SourceId) => void insertSource.run(profile, source),
+    addHistory: (profile, at, kind: HistoryKind, detail, messageId) => void insertHistory.run(profile, at, kind, detail, messageId),
+    merge: merging(db),
+    removeProfile: removing(db),
+  };
+}
+
+/** Each member with its own time, so that an older message does not bring back an older value. */
+type GroupTraits = Record<string, [value: Json, at: number]>;
+
+function mergedGroupTraits(before: string | undefined, traits: JsonObject, at: number): string {
+  const known = new Map(Object.entries(before === undefined ? {} : (JSON.parse(before) as GroupTraits)));
+  for (const [name, value] of Object.entries(traits)) if (at >= (known.get(name)?.[1] ?? -Infinity)) known.set(name, [value, at]);
+  return JSON.stringify(Object.fromEntries(known));
+}
+
+export function groupTraits(text: string): JsonObject {
+  const known = Object.entries(JSON.parse(text) as GroupTraits);
+  return Object.fromEntries(known.flatMap(([name, [value]]) => (value === null ? [] : [[name, value]])));
+}
+
+function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> {
+  const upTo = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
+  const mark = db.prepare<[string]>("INSERT INTO meta VALUES ('followed', ?) ON CONFLICT DO UPDATE SET value = excluded.value");
+  const newest = db.prepare<[], number | null>("SELECT max(id) FROM messages").pluck();
+  const after = db.prepare<[number, number], Row>(
+    `SELECT id, request_id, offset, size, source_id, type, state, user_id, anonymous_id, event, timestamp, extra
+     FROM messages WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
+  const followedUpTo = (): number => Number(upTo.get() ?? 0);
+
+  /** Read one by one, because whoever follows may stop after any of them. */
+  function* read(rows: readonly Row[]): Generator<FollowedMessage> {
+    let request = -1;
+    let body: Buffer | undefined;
+    for (const row of rows) {
+      if (!isFollowed(row)) continue;
+      if (row.request_id !== request) {
+        request = row.request_id;
+        body = bodyOf.get(request);
+      }
+      yield messageOf(row, body);
+    }
+  }
+
+  return {
+    followed() {
+      const from = followedUpTo();
+      return { upTo: from as MessageRowId, newest: Math.max(from, newest.get() ?? 0) as MessageRowId };
+    },
+    nextToFollow(limit) {
+      const from = followedUpTo();
+      const rows = after.all(from, limit);
+      return { messages: read(rows), rows: rows.length, upTo: (rows.at(-1)?.id ?? from) as MessageRowId };
+    },
+    markFollowed: (row) => void mark.run(String(row)),
+  };
+}
+
+type Extra = { replayOf?: number; computed?: boolean };
+
+function isFollowed({ state, type, extra }: Row): boolean {
+  if (state === rejected || state === duplicate || type === deletion) return false;
+  if (extra === null) return true;
+  const { replayOf, computed } = JSON.parse(extra) as Extra;
+  return replayOf === undefined && computed !== true;
+}
+
+function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {
+  return {
+    id: row.id as MessageRowId,
+    sourceId: row.source_id as SourceId,
+    // Only what is rejected has no type that is known.
+    type: typeAt(row.type) as MessageType,
+    userId: row.user_id,
+    anonymousId: row.anonymous_id,
+    event: row.event,
+    timestamp: row.timestamp,
+    members: body === undefined ? null : membersOf(body.subarray(row.offset, row.offset + row.size)),
+  };
+}
+
+function membersOf(bytes: Buffer): JsonObject | null {
+  try {
+    const members = JSON.parse(bytes.toString("utf8")) as Json;
+    return isObject(members) ? members : null;
+  } catch {
+    return null;
+  }
+}
+
+function merging(db: Db): ProfileStore["merge"] {
+  const events = db.prepare<[number, number]>("UPDATE profile_events SET profile_id = ? WHERE profile_id = ?");
+  const moveAll = [
+    `INSERT INTO profile_traits SELECT @into, name, value, at, message_id FROM profile_traits WHERE profile_id = @from
+     ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at, message_id = excluded.message_id
+       WHERE excluded.at > at OR (excluded.at = at AND excluded.message_id > message_id)`,
+    "DELETE FROM profile_traits WHERE profile_id = @from",
+    `INSERT INTO profile_groups SELECT @into, group_id, at FROM profile_groups WHERE profile_id = @from
+     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
+    "DELETE FROM profile_groups WHERE profile_id = @from",
+    "INSERT OR IGNORE INTO profile_sources SELECT @into, source_id FROM profile_sources WHERE profile_id = @from",
+    "DELETE FROM profile_sources WHERE profile_id = @from",
+    "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
+    "UPDATE profile_history SET profile_id = @into WHERE profile_id = @from",
+    `UPDATE profiles SET first_seen_at = min(profiles.first_seen_at, gone.first_seen_at),
+       last_seen_at = max(profiles.last_seen_at, gone.last_seen_at), events = profiles.events + gone.events
+     FROM profiles AS gone WHERE profiles.id = @into AND gone.id = @from`,
+    "DELETE FROM profiles WHERE id = @from",
+  ].map((sql) => db.prepare<{ from: number; into: number }>(sql));
+  return (from, into) => {
+    const moved = events.run(into, from).changes;
+    for (const move of moveAll) move.run({ from, into });
+    return { events: moved };
+  };
+}
+
+function removing(db: Db): ProfileStore["removeProfile"] {
+  const tables = ["identities", "profile_traits", "profile_events", "profile_groups", "profile_sources", "profile_history"];
+  const removes = [
+    ...tables.map((table) => db.prepare<[number]>(`DELETE FROM ${table} WHERE profile_id = ?`)),
+    db.prepare<[number]>("DELETE FROM profiles WHERE id = ?"),
+  ];
+  return (profile) => {
+    for (const remove of removes) remove.run(profile);
+  };
+}

@@ -19,12 +19,17 @@ export function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
     <section className="pane" aria-label="Point a client here">
       <header className="pane-title">
         <h3>Point a client here</h3>
-        <span className="grow" />
-        <Choice small label="Client" value={kind} options={snippetKinds.map((each) => ({ value: each, label: each }))} onChange={setKind} />
       </header>
       <div className="pane-body">
         <section className="section snippet-address" aria-label="Ingest address">
           <Copyable value={ingestUrl} label="the ingest address" note="ingest address" />
+          <Choice
+            small
+            label="Client"
+            value={kind}
+            options={snippetKinds.map((each) => ({ value: each, label: each }))}
+            onChange={setKind}
+          />
         </section>
         <div className="snippet-head">
           <h3>{kind === "cURL" ? "A call" : "A whole program"}</h3>

@@ -7,7 +7,7 @@ const ingestUrl = "http://127.0.0.1:4700";
 describe("pointing a client here", () => {
   test.each(snippetKinds)("%s names the address and the write key", (kind) => {
     const snippet = clientSnippet(kind, { ingestUrl, writeKey: "wk_1" });
-    expect(snippet).toContain("127.0.0.1:4700");
+    expect(snippet).toMatch(/127\.0\.0\.1(:4700|",\n  port: 4700)/);
     expect(snippet).toContain("wk_1");
   });
 
@@ -19,9 +19,15 @@ describe("pointing a client here", () => {
     }
   });
 
-  test("JavaScript and Go see it as one string", () => {
+  test("JavaScript, Go and Python see it as one string", () => {
     const writeKey = 'a "b" \\ c';
-    for (const kind of ["Node", "Go", "browser"] as const)
+    for (const kind of ["Node", "Go", "Python", "browser"] as const)
       expect(clientSnippet(kind, { ingestUrl, writeKey })).toContain(JSON.stringify(writeKey));
+  });
+
+  test("so do Ruby and PHP, which read other things in a string", () => {
+    const writeKey = `it's #{1} "b" $c \\`;
+    expect(clientSnippet("Ruby", { ingestUrl, writeKey })).toContain(`write_key: "it's \\#{1} \\"b\\" $c \\\\"`);
+    expect(clientSnippet("PHP", { ingestUrl, writeKey })).toContain(`Segment::init('it\\'s #{1} "b" $c \\\\',`);
   });
 });

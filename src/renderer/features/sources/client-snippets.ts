@@ -1,6 +1,6 @@
 /** How a client is pointed here, with real values: whole programs that run as they are. */
 
-export const snippetKinds = ["cURL", "Node", "Go", "browser"] as const;
+export const snippetKinds = ["cURL", "Node", "Go", "Python", "Ruby", "PHP", "browser"] as const;
 export type SnippetKind = (typeof snippetKinds)[number];
 
 type SnippetValues = { ingestUrl: string; writeKey: string };
@@ -8,7 +8,7 @@ type SnippetValues = { ingestUrl: string; writeKey: string };
 export function clientSnippet(kind: SnippetKind, { ingestUrl, writeKey }: SnippetValues): string {
   const key = JSON.stringify(writeKey);
   const url = JSON.stringify(ingestUrl);
-  const { host, protocol } = new URL(ingestUrl);
+  const { host, hostname, port, protocol } = new URL(ingestUrl);
   switch (kind) {
     case "cURL":
       return `curl ${ingestUrl}/v1/track \\
@@ -53,6 +53,59 @@ func main() {
 	})
 }
 `;
+    case "Python":
+      return `# pip install segment-analytics-python
+import segment.analytics as analytics
+
+analytics.write_key = ${key}
+analytics.host = ${url}
+
+analytics.track("u_1042", "Order Completed", {"total": 184.5, "currency": "EUR"})
+analytics.shutdown()
+`;
+    case "Ruby":
+      return `# gem install analytics-ruby
+require "segment/analytics"
+
+# The library takes \`ssl: false\` for a missing option, and goes on with TLS.
+Segment::Analytics::Defaults::Request.send(:remove_const, :SSL)
+Segment::Analytics::Defaults::Request::SSL = false
+
+analytics = Segment::Analytics.new(
+  write_key: ${rubyString(writeKey)},
+  host: ${JSON.stringify(hostname)},
+  port: ${port || "80"}
+)
+analytics.track(
+  user_id: "u_1042",
+  event: "Order Completed",
+  properties: { total: 184.5, currency: "EUR" }
+)
+analytics.flush
+`;
+    case "PHP":
+      return `<?php // composer require segmentio/analytics-php
+require "vendor/autoload.php";
+
+use Segment\\Segment;
+
+// The library has no option for plain HTTP.
+class PlainHttp extends \\Segment\\Consumer\\LibCurl
+{
+    protected string $protocol = 'http://';
+}
+
+Segment::init(${phpString(writeKey)}, [
+    'consumer' => PlainHttp::class,
+    'host' => ${phpString(host)},
+]);
+Segment::track([
+    'userId' => 'u_1042',
+    'event' => 'Order Completed',
+    'properties' => ['total' => 184.5, 'currency' => 'EUR'],
+]);
+Segment::flush();
+`;
     case "browser":
       return `// npm install @segment/analytics-next
 import { AnalyticsBrowser } from "@segment/analytics-next";
@@ -75,4 +128,13 @@ analytics.track("Order Completed", { total: 184.5, currency: "EUR" });
 
 function shellQuoted(text: string): string {
   return /^[\w.:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** JSON's escapes are Ruby's, where `#` may begin an expression. */
+function rubyString(text: string): string {
+  return JSON.stringify(text).replaceAll("#", "\\#");
+}
+
+function phpString(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

@@ -1,6 +1,10 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import type { Call } from "../contract/call.ts";
 import { calls } from "../contract/contract.ts";
+import { rule } from "../contract/rules.ts";
+import { rules } from "../domain/rules.fixture.ts";
 import { openApiDocument } from "./openapi.ts";
 
 type Operation = {
@@ -46,4 +50,18 @@ test("what may be left out is not required", () => {
 test("inputs are closed and answers are open", () => {
   expect(document.components.schemas["SourceDraft"]).toHaveProperty("additionalProperties", false);
   expect(document.components.schemas["Source"]).not.toHaveProperty("additionalProperties");
+});
+
+test("who checks a rule by the document finds what the contract finds", () => {
+  const schemas = JSON.parse(JSON.stringify(document.components.schemas).replaceAll("#/components/schemas/", "#/$defs/")) as object;
+  const documented = z.fromJSONSchema({ $ref: "#/$defs/Rule", $defs: schemas } as Parameters<typeof z.fromJSONSchema>[0]);
+  const wrong = [5, {}, { all: [] }, { trait: "plan" }, { trait: "plan", op: "is" }, { event: "Bought", within: 7 }, { not: [] }];
+  for (const one of wrong) expect(documented.safeParse(one).success, JSON.stringify(one)).toBe(false);
+  fc.assert(
+    fc.property(rules, fc.constantFrom(undefined, "event", "op", "extra"), (given, spoilt) => {
+      const one = spoilt === undefined ? given : { ...given, [spoilt]: 5 };
+      expect(documented.safeParse(one).success).toBe(rule.safeParse(one).success);
+    }),
+  );
+  expect(document.components.schemas["AudienceDraft"]).toHaveProperty(["properties", "rule"], { $ref: "#/components/schemas/Rule" });
 });

@@ -9,7 +9,7 @@
 import { z } from "zod";
 import type { Problem } from "../domain/problem.ts";
 import { invalid } from "../domain/problem.ts";
-import { sentenceOf } from "./issues.ts";
+import { reporting, sentenceOf } from "./issues.ts";
 
 // The inspector's content security policy forbids compiled validators.
 z.config({ jitless: true });
@@ -84,12 +84,12 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
   for (const part of [call.params, call.query]) {
     if (part === null) continue;
     const members = Object.keys(part.shape).filter((name) => rest.has(name));
-    const result = part.safeParse(Object.fromEntries(members.map((name) => [name, rest.get(name)])), { reportInput: true });
+    const result = part.safeParse(Object.fromEntries(members.map((name) => [name, rest.get(name)])), reporting);
     if (!result.success) return invalid(sentenceOf(result.error.issues));
     Object.assign(checked, result.data);
     for (const name of members) rest.delete(name);
   }
-  const result = (call.body ?? z.strictObject({})).safeParse(Object.fromEntries(rest), { reportInput: true });
+  const result = (call.body ?? z.strictObject({})).safeParse(Object.fromEntries(rest), reporting);
   if (!result.success) return invalid(sentenceOf(result.error.issues));
   return Object.assign(checked, result.data) as CheckedInput<C>;
 }

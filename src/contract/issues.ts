@@ -4,53 +4,92 @@ import type { z } from "zod";
 
 type Issue = z.core.$ZodIssue;
 
-const kinds: Record<string, string> = {
-  string: "a string",
-  number: "a number",
-  int: "a whole number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-  record: "an object",
+const kinds: Record<string, readonly string[]> = {
+  string: ["a string"],
+  number: ["a number"],
+  int: ["a whole number"],
+  boolean: ["true", "false"],
+  array: ["a list"],
+  object: ["an object"],
+  record: ["an object"],
+};
+
+/** With these, what zod finds has all that a sentence is made of. */
+export const reporting: z.core.ParseContext<Issue> = {
+  reportInput: true,
+  error: ({ code, inst }) => {
+    const shape = code === "unrecognized_keys" ? (inst?._zod.def as { shape?: object } | undefined)?.shape : undefined;
+    return shape === undefined ? undefined : Object.keys(shape).join(", ");
+  },
 };
 
 export function sentenceOf(issues: readonly Issue[]): string {
-  // A misspelt member is also a missing one; the spelling says more.
-  const issue = issues.find((one) => one.code === "unrecognized_keys") ?? issues[0];
+  const issue = foremost(issues);
   return issue === undefined ? "The input is not valid." : sentence(issue, []);
+}
+
+/** A misspelt member is also a missing one; the spelling says more. */
+function foremost(issues: readonly Issue[]): Issue | undefined {
+  return issues.find((one) => one.code === "unrecognized_keys") ?? issues[0];
 }
 
 function sentence(issue: Issue, above: readonly PropertyKey[]): string {
   const path = [...above, ...issue.path];
   const name = nameOf(path);
   switch (issue.code) {
-    case "unrecognized_keys":
-      return `Unknown member ${issue.keys.map((key) => nameOf([...path, key])).join(", ")}. It is not part of this call; check its spelling.`;
+    case "unrecognized_keys": {
+      const unknown = issue.keys.map((key) => nameOf([...path, key])).join(", ");
+      const known = issue.message === "" ? "nothing" : issue.message;
+      return `Unknown member ${unknown}. It is not part of this call; check its spelling. Known here: ${known}.`;
+    }
     case "invalid_type":
-      if (issue.input === undefined) return `${name} is missing.`;
-      return `${name} must be ${kinds[issue.expected] ?? issue.expected}.`;
     case "invalid_value":
-      if (issue.input === undefined) return `${name} is missing.`;
-      return `${name} must be ${anyOf(issue.values.map((value) => JSON.stringify(value)))}.`;
+      return mustBe(name, expected(issue) ?? [], issue.input);
     case "too_small":
       if (issue.origin === "string") return `${name} must not be empty.`;
-      if (issue.origin === "array") return `${name} must have at least ${issue.minimum} items.`;
-      return `${name} must be at least ${issue.minimum}.`;
+      if (issue.origin === "array") return `${name} must have at least ${items(issue.minimum)}.`;
+      return `${name} must be ${issue.inclusive === false ? "greater than" : "at least"} ${issue.minimum}.`;
     case "too_big":
       if (issue.origin === "string") return `${name} must not be longer than ${issue.maximum} characters.`;
-      if (issue.origin === "array") return `${name} must not have more than ${issue.maximum} items.`;
-      return `${name} must be at most ${issue.maximum}.`;
+      if (issue.origin === "array") return `${name} must not have more than ${items(issue.maximum)}.`;
+      return `${name} must be ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}.`;
     case "invalid_union":
-      return unionSentence(issue.errors, path, name);
+      return unionSentence(issue, path, name);
     default:
       return `${name} is not valid: ${issue.message}.`;
   }
 }
 
-/** The alternative that came closest is the one that was meant. */
-function unionSentence(alternatives: readonly (readonly Issue[])[], path: readonly PropertyKey[], name: string): string {
-  const closest = alternatives.filter((issues) => issues.length > 0).toSorted((a, b) => a.length - b.length)[0]?.[0];
-  return closest === undefined ? `${name} is not valid.` : sentence(closest, path);
+/** The alternative that came closest is the one that was meant; where it is none by its kind, all are named. */
+function unionSentence(issue: Extract<Issue, { code: "invalid_union" }>, path: readonly PropertyKey[], name: string): string {
+  const alternatives = issue.errors.filter((issues) => issues.length > 0);
+  const { discriminator, options } = issue as { discriminator?: string; options?: readonly unknown[] };
+  if (discriminator !== undefined && options !== undefined) {
+    const given = (issue.input as Record<string, unknown> | undefined)?.[discriminator];
+    return mustBe(
+      name,
+      options.map((option) => JSON.stringify(option)),
+      given,
+    );
+  }
+  const ofThisKind = alternatives.filter((issues) => issues.every((one) => one.path.length > 0 || expected(one) === null));
+  const closest = foremost(ofThisKind.toSorted((a, b) => a.length - b.length)[0] ?? []);
+  if (closest !== undefined) return sentence(closest, path);
+  const kinds = alternatives.flat().flatMap((one) => expected(one) ?? []);
+  return kinds.length === 0 ? `${name} is not valid.` : mustBe(name, kinds, issue.input);
+}
+
+function expected(issue: Issue): readonly string[] | null {
+  if (issue.code === "invalid_type") return kinds[issue.expected] ?? [issue.expected];
+  return issue.code === "invalid_value" ? issue.values.map((value) => JSON.stringify(value)) : null;
+}
+
+function mustBe(name: string, expected: readonly string[], input: unknown): string {
+  return input === undefined ? `${name} is missing. It must be ${anyOf(expected)}.` : `${name} must be ${anyOf(expected)}.`;
+}
+
+function items(count: number | bigint): string {
+  return Number(count) === 1 ? "one item" : `${count} items`;
 }
 
 /** `webhooks[0].url`, as it is written in code. */

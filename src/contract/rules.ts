@@ -2,33 +2,35 @@
 
 import { z } from "zod";
 import { checkRule, maxConditions, maxRuleDepth } from "../domain/check-rule.ts";
-import { aggregates, operators, type Rule } from "../domain/rules.ts";
+import { aggregates, type Rule } from "../domain/rules.ts";
+import { isObject, type Json } from "../domain/json.ts";
+import { reporting } from "./issues.ts";
 
-const operand = z.union([z.string().max(1000), z.number(), z.boolean()]);
-const op = z
-  .enum(operators)
-  .describe(
-    "`is` and `isNot` compare value and type (`isNot` also holds where there is no value); `exists` wants a value that is not null (with `value: false`, none); `contains` finds text in a string or a value in a list; `greater` and `less` compare numbers, or strings by code point.",
-  );
+const text = z.string().max(1000);
 const name = z.string().min(1).max(500);
-const comparison = { op, value: operand.optional().describe("All operators but `exists` need one.") };
+const sameOrWithin = z
+  .enum(["is", "isNot", "contains"])
+  .describe(
+    "`is` and `isNot` compare value and type (`isNot` also holds where there is no value); `contains` finds text in a string, or a value in a list.",
+  );
+const ordered = z.enum(["greater", "less"]).describe("By size for numbers, by code point for strings.");
+const existing = z.literal("exists").describe("There is a value that is not null; with `value: false`, there is none.");
 
-type Comparison = { op: (typeof operators)[number]; value?: string | number | boolean | undefined };
-const isComplete = ({ op, value }: Comparison): boolean =>
-  op === "exists" ? value === undefined || typeof value === "boolean" : value !== undefined;
-const incomplete = { message: "an operator other than `exists` needs a `value`, and `exists` takes true, false or none", path: ["value"] };
+/** What every operator needs is told of each, so that the schema says it too. */
+function comparison<Name extends "trait" | "property">(of: Name) {
+  const named = { [of]: name } as Record<Name, typeof name>;
+  return z.discriminatedUnion("op", [
+    z.strictObject({ ...named, op: sameOrWithin, value: z.union([text, z.number(), z.boolean()]) }),
+    z.strictObject({ ...named, op: ordered, value: z.union([text, z.number()]) }),
+    z.strictObject({ ...named, op: existing, value: z.boolean().optional() }),
+  ]);
+}
 
-export const propertyCondition = z
-  .strictObject({ property: name, ...comparison })
-  .refine(isComplete, incomplete)
-  .meta({ id: "PropertyCondition" });
+const propertyCondition = comparison("property").meta({ id: "PropertyCondition" });
 const where = z.array(propertyCondition).max(20).optional().describe("Only events with all of these properties count.");
 const withinDays = z.number().gt(0).max(36_500).optional().describe("Only events of the last so many days of the clock count.");
 
-const traitCondition = z
-  .strictObject({ trait: name, ...comparison })
-  .refine(isComplete, incomplete)
-  .meta({ id: "TraitCondition" });
+const traitCondition = comparison("trait").meta({ id: "TraitCondition" });
 const eventCondition = z
   .strictObject({
     event: name,
@@ -38,25 +40,60 @@ const eventCondition = z
   })
   .meta({ id: "EventCondition" });
 
+const listed = (description: string) =>
+  z
+    .array(z.lazy(() => part))
+    .min(1)
+    .describe(description);
+const all = z.strictObject({ all: listed("All of these hold.") });
+const any = z.strictObject({ any: listed("At least one of these holds.") });
+const not = z.strictObject({ not: z.lazy(() => part) });
+
 const part: z.ZodType<Rule> = z
-  .lazy(() =>
-    z.union([
-      traitCondition,
-      eventCondition,
-      z.strictObject({ all: z.array(part).min(1).describe("All of these hold.") }),
-      z.strictObject({ any: z.array(part).min(1).describe("At least one of these holds.") }),
-      z.strictObject({ not: part }),
-    ]),
-  )
+  .lazy(() => z.union([traitCondition, eventCondition, all, any, not]))
   .meta({
     id: "Rule",
     description: `A condition on a trait, a condition on an event, or several joined, nested at most ${maxRuleDepth} deep, with at most ${maxConditions} conditions. Example: {"all":[{"trait":"plan","op":"is","value":"pro"},{"event":"Order Completed","atLeast":2,"withinDays":7,"where":[{"property":"total","op":"greater","value":50}]}]}`,
   });
 
+/** By the member that says what a part of a rule is, what it has to be itself; the parts of a join are looked at one by one. */
+const parts = {
+  trait: traitCondition,
+  event: eventCondition,
+  all: z.strictObject({ all: z.array(z.unknown()).min(1) }),
+  any: z.strictObject({ any: z.array(z.unknown()).min(1) }),
+  not: z.strictObject({ not: z.unknown() }),
+};
+const naming = Object.keys(parts) as (keyof typeof parts)[];
+
+type Misfit = z.core.$ZodIssue;
+
+/** What is wrong in a rule, by its place. The union could only say of each alternative why it is not that one. */
+function misfitsOf(value: unknown, path: PropertyKey[]): Misfit[] {
+  if (!isObject(value as Json)) return [{ code: "invalid_type", expected: "object", input: value, path, message: "" }];
+  const [name, another] = naming.filter((name) => Object.hasOwn(value as object, name));
+  if (name === undefined) return [{ code: "custom", path, message: `one of ${namesOf(naming)} has to say what it is` }];
+  if (another !== undefined) {
+    const message = `${namesOf([name, another])} cannot stand together; make two parts of them and join these by \`all\` or \`any\``;
+    return [{ code: "custom", path, message }];
+  }
+  const { error } = parts[name].safeParse(value, reporting);
+  if (error !== undefined) return error.issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+  const inside = (value as Record<string, unknown>)[name];
+  if (name === "not") return misfitsOf(inside, [...path, name]);
+  return Array.isArray(inside) ? inside.flatMap((one, index) => misfitsOf(one, [...path, name, index])) : [];
+}
+
+function namesOf(names: readonly string[]): string {
+  const quoted = names.map((name) => `\`${name}\``);
+  return `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
+}
+
 /** Looked at for its size first: what is nested without end would otherwise be followed to its end. */
 export const rule: z.ZodType<Rule, Rule> = z.preprocess((value, context) => {
-  const message = checkRule(value);
-  if (message !== null) context.addIssue({ code: "custom", message });
+  const size = checkRule(value);
+  const misfits: Misfit[] = size === null ? misfitsOf(value, []) : [{ code: "custom", path: [], message: size }];
+  for (const misfit of misfits) context.issues.push(misfit as z.core.$ZodRawIssue);
   return value;
 }, part);
 

@@ -158,6 +158,17 @@ const orphans: Record<string, string> = {
   "attempts of no delivery": "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
   "transitions of no delivery": "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
   "postings of no message": "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id / 4096 = block)",
+  "profiles that count their events wrongly":
+    "SELECT id FROM profiles WHERE events <> (SELECT count(*) FROM profile_events WHERE profile_id = profiles.id)",
+  "users whose id leads elsewhere": `SELECT id FROM profiles WHERE user_id IS NOT NULL
+     AND id IS NOT (SELECT profile_id FROM identities WHERE kind = 0 AND value = user_id)`,
+  "events of no message": "SELECT id FROM profile_events WHERE id NOT IN (SELECT id FROM messages)",
+  ...Object.fromEntries(
+    ["identities", "profile_traits", "profile_events", "profile_groups", "profile_sources", "profile_history"].map((table) => [
+      `${table} of no profile`,
+      `SELECT profile_id FROM ${table} WHERE profile_id NOT IN (SELECT id FROM profiles)`,
+    ]),
+  ),
   "messages that are not in the first state of their deliveries": `SELECT id FROM messages
      WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id)`,
   "messages that count their attempts wrongly": `SELECT id FROM messages

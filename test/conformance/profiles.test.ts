@@ -1,27 +1,8 @@
 import { test as base, describe, expect } from "vitest";
-import type { AnswerOf } from "../../src/contract/contract.ts";
-import { starting, type Message, type RunningApp, type Start } from "../support/running-app.ts";
+import { at, batch, profileOf, shop } from "../support/profiles.ts";
+import { starting } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
-
-type Profile = AnswerOf<"profiles.get">;
-
-async function shop(start: Start, options: Parameters<Start["app"]>[0] = {}): Promise<RunningApp> {
-  const app = await start.app(options);
-  await app.call("sources.create", { name: "Shop", writeKey: "key" });
-  return app;
-}
-
-const batch = (app: RunningApp, messages: Message[]): Promise<Message> => app.ingest("/v1/batch", { batch: messages });
-
-async function profileOf(app: RunningApp, userId: string): Promise<Profile> {
-  await app.settle();
-  const { items } = await app.call("profiles.list", { userId });
-  expect(items).toHaveLength(1);
-  return app.call("profiles.get", { id: items[0]?.id ?? "" });
-}
-
-const at = (second: number): string => new Date(Date.UTC(2026, 10, 21, 12, 0, second)).toISOString();
 
 describe("a profile", () => {
   test("has what came in for a user: traits, groups, events and their last properties, sources, identities", async ({ start }) => {

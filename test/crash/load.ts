@@ -4,23 +4,32 @@ export type Load = { accepted: Set<string>; stop(): Promise<void> };
 
 const clients = 6;
 
+const bought = (made: number) => ({
+  type: "track",
+  userId: `user-${made % 50}`,
+  event: "Bought",
+  properties: { made, text: "x".repeat(made % 700) },
+});
+
 export function startLoad({
   ingestUrl,
   writeKey,
   prefix,
   accepted,
+  members = bought,
 }: {
   ingestUrl: string;
   writeKey: string;
   prefix: string;
   accepted: Set<string>;
+  /** What the message of each number has beside its id. */
+  members?: (made: number) => Record<string, unknown>;
 }): Load {
   let running = true;
   let made = 0;
-  const message = () => {
+  const message = (): Record<string, unknown> & { messageId: string } => {
     made += 1;
-    const messageId = `${prefix}-${made}`;
-    return { type: "track", messageId, userId: `user-${made % 50}`, event: "Bought", properties: { made, text: "x".repeat(made % 700) } };
+    return { ...members(made), messageId: `${prefix}-${made}` };
   };
 
   async function send(path: string, messageIds: string[], body: unknown): Promise<void> {

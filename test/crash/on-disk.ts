@@ -28,6 +28,14 @@ export function readData(data: string) {
     attemptsOf: (delivery: number) =>
       db.prepare<[number], number>("SELECT count(*) FROM attempts WHERE delivery_id = ?").pluck().get(delivery) ?? 0,
     states: () => db.prepare("SELECT state, count(*) AS n FROM deliveries GROUP BY state").all(),
+    /** How far the profiles have followed the messages. */
+    followed: () =>
+      db
+        .prepare<[], { upTo: number; newest: number }>(
+          `SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'followed'), 0) AS upTo,
+             (SELECT coalesce(max(id), 0) FROM messages) AS newest`,
+        )
+        .get() ?? { upTo: 0, newest: 0 },
     expectSound(): void {
       expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
       expectConsistent(db);

@@ -90,17 +90,18 @@ export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions):
     return profile;
   }
 
-  function alias(message: FollowedMessage, userId: string, previousId: string): ProfileId {
+  function alias(message: FollowedMessage, userId: string, previousId: string): void {
+    if (previousId === userId) return;
     const previous = store.profileOf(user(previousId));
-    if (previousId === userId) return alone(message, user(userId));
-    if (previous !== null) return named(joinUsers(message, userId, previous, previousId), userId);
-    if (store.profileOf(anonymous(previousId)) !== null) return named(joinAnonymous(message, userId, previousId), userId);
-    // Nothing has come of it yet. What comes may call it a userId or an anonymousId.
-    const profile = alone(message, user(userId));
-    add(message, profile, user(previousId));
-    add(message, profile, anonymous(previousId));
-    store.addHistory(profile, message.timestamp, "identified", sentences.added(message, user(previousId), userId), message.id);
-    return named(profile, userId);
+    if (previous !== null) named(joinUsers(message, userId, previous, previousId), userId);
+    else if (store.profileOf(anonymous(previousId)) !== null) named(joinAnonymous(message, userId, previousId), userId);
+    else {
+      // Nothing has come of it yet. What comes may call it a userId or an anonymousId.
+      const profile = alone(message, user(userId));
+      for (const identity of [user(previousId), anonymous(previousId)]) add(message, profile, identity);
+      store.addHistory(profile, message.timestamp, "identified", sentences.added(message, user(previousId), userId), message.id);
+      named(profile, userId);
+    }
   }
 
   function joinUsers(message: FollowedMessage, userId: string, previous: ProfileId, previousId: string): ProfileId {
@@ -115,17 +116,11 @@ export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions):
   return {
     profileOf(message) {
       const { userId, anonymousId, type, members } = message;
-      const joined =
-        userId !== null && anonymousId !== null
-          ? joinAnonymous(message, userId, anonymousId)
-          : userId !== null
-            ? alone(message, user(userId))
-            : anonymousId !== null
-              ? alone(message, anonymous(anonymousId))
-              : null;
       const previousId = members?.["previousId"];
-      if (type !== "alias" || userId === null || typeof previousId !== "string" || previousId === "") return joined;
-      return alias(message, userId, previousId.toWellFormed());
+      if (type === "alias" && userId !== null && typeof previousId === "string") alias(message, userId, previousId.toWellFormed());
+      if (userId !== null && anonymousId !== null) return joinAnonymous(message, userId, anonymousId);
+      if (userId !== null) return alone(message, user(userId));
+      return anonymousId === null ? null : alone(message, anonymous(anonymousId));
     },
   };
 }

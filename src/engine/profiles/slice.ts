@@ -74,10 +74,7 @@ export class Slice {
     change.rejoined = true;
     const former = this.#store.user(from);
     if (former !== null) change.formerUserIds.add(former);
-    const gone = this.#changes.get(from);
-    for (const name of gone?.traits ?? []) change.traits.add(name);
-    for (const name of gone?.events ?? []) change.events.add(name);
-    for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
+    for (const userId of this.#changes.get(from)?.formerUserIds ?? []) change.formerUserIds.add(userId);
     this.#touch(from);
     this.#changes.delete(from);
     this.#seen.delete(from);

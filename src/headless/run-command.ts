@@ -39,7 +39,7 @@ export async function runCommand({ args, root, version }: { args: string[]; root
   else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
   const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
   if (kept !== null) await serveKept(kept, { root });
-  return written ? exitCodeOf(reports) : 2;
+  return written && reports.every(({ state }) => state === "passed") ? 0 : 1;
 }
 
 type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
@@ -118,11 +118,6 @@ async function writeJunit(file: string, reports: readonly TimedReport[]): Promis
     process.stderr.write(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}\n`);
     return false;
   }
-}
-
-function exitCodeOf(reports: readonly ScenarioReport[]): number {
-  if (reports.some(({ state }) => state === "unusable")) return 2;
-  return reports.every(({ state }) => state === "passed") ? 0 : 1;
 }
 
 function summary(reports: readonly ScenarioReport[], ms: number, paint: Paint): string {

@@ -20,7 +20,7 @@ Runs scenarios, each in a pipeline of its own: in memory, on free ports, on a cl
   --keep          Keep the first file's pipeline running afterwards, and print the inspector's address.
   --help          This text.
 
-Ends with 0 when every expectation was met, with 1 when one was not, and with 2 when a file or a flag cannot be used.`;
+Ends with 0 when every expectation was met, with 1 when one was not or a file cannot be used, and with 2 when a flag is wrong.`;
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {

@@ -5,17 +5,36 @@ import { fileURLToPath } from "node:url";
 
 const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
 
-export function runHookyard(args: string[], { cwd }: { cwd?: string } = {}): Promise<{ code: number | null; out: string; err: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [cli, ...args], {
-      ...(cwd === undefined ? {} : { cwd }),
-      env: { ...process.env, NO_COLOR: "1" },
-    });
-    let out = "";
-    let err = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
+type Ended = { code: number | null; out: string; err: string };
+
+export function runHookyard(args: string[], options: { cwd?: string } = {}): Promise<Ended> {
+  return startHookyard(args, options).ended;
+}
+
+export function startHookyard(
+  args: string[],
+  { cwd }: { cwd?: string } = {},
+): { ended: Promise<Ended>; errSays(pattern: RegExp): Promise<string>; end(): void } {
+  const child = spawn(process.execPath, [cli, ...args], { ...(cwd === undefined ? {} : { cwd }), env: { ...process.env, NO_COLOR: "1" } });
+  let out = "";
+  let err = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
+  const ended = new Promise<Ended>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, out, err }));
   });
+  return {
+    ended,
+    errSays: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (pattern.test(err)) resolve(err);
+        };
+        look();
+        child.stderr.on("data", look);
+        child.on("close", () => reject(new Error(`It ended without having said ${pattern}: ${err}`)));
+      }),
+    end: () => void child.kill("SIGTERM"),
+  };
 }

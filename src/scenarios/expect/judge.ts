@@ -47,7 +47,7 @@ function matchedNothing<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, 
     actual: total === 0 ? `there are no ${many}` : `of ${counted(kind, total)} not one was chosen`,
     ...differencesOf(
       kind,
-      everything.map((thing) => ({ thing, wrongs: [{ what: "", expected: "chosen by of", actual: "not chosen" }] })),
+      everything.map((thing) => ({ thing, wrongs: [{ what: "", expected: "one that of chooses", actual: "this one" }] })),
       history,
       view,
     ),
@@ -66,7 +66,7 @@ export function neverVerdict<Claim extends Counted, Thing>(
   view: View,
 ): Verdict {
   const [one, many] = kind.nouns;
-  const things = found.map((thing) => ({ thing, wrongs: [{ what: "", expected: `never such a ${one}`, actual: "there was this one" }] }));
+  const things = found.map((thing) => ({ thing, wrongs: [{ what: "", expected: "none", actual: "this one" }] }));
   return {
     passed: found.length === 0,
     expected: `no such ${one}`,

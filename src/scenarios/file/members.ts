@@ -6,8 +6,13 @@ import { z } from "zod";
 export function members<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
-    error: (issue) => (issue.code === "unrecognized_keys" ? unknownMembers(issue.keys, known) : undefined),
+    error: (issue) => (issue.code === "unrecognized_keys" ? unknownMembers(issue.keys, known) : wantedMapping(known)),
   });
+}
+
+/** `a mapping of atLeast, atMost`; of many members the names would say nothing. */
+function wantedMapping(known: readonly string[]): string {
+  return known.length > 4 ? "a mapping" : `a mapping of ${known.join(", ")}`;
 }
 
 /** One line per unknown member, in their order. */

@@ -1,6 +1,6 @@
 /** From YAML to the JSON it says, with the place of every value, so that whatever is wrong with one can be shown where it is. */
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from "yaml";
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node } from "yaml";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { inOneLine } from "./members.ts";
 
@@ -26,7 +26,7 @@ type Spot = { at: number; nameAt: number; children: Map<string | number, Spot> }
 
 export function readYaml(text: string): PlacedValue | { problems: FileProblem[] } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: "1.2", logLevel: "silent" });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: "1.2", logLevel: "error" });
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(Math.min(offset, text.length));
     return { line: Math.max(1, line), column: Math.max(1, col) };
@@ -71,6 +71,8 @@ class Reader {
   readonly #document: Document;
   /** Collections that are being read: an alias to one of them would never end. */
   readonly #open = new Set<Node>();
+  /** Finding an anchor goes through the whole document. */
+  readonly #targets = new Map<Alias, Node>();
   #values = 0;
 
   constructor(document: Document) {
@@ -85,7 +87,7 @@ class Reader {
     if (depth > deepest) throw new Unreadable(at, `Values lie more than ${deepest} levels deep here.`);
     spot.at = at;
     if (node === null) return null;
-    if (isAlias(node)) return this.#readAlias(node.source, node.resolve(this.#document), spot, depth);
+    if (isAlias(node)) return this.#readAlias(node, spot, depth);
     if (isMap(node) || isSeq(node)) {
       this.#open.add(node);
       const value = isMap(node) ? this.#readMap(node.items, spot, depth) : this.#readList(node.items, spot, depth);
@@ -95,11 +97,14 @@ class Reader {
     return isScalar(node) ? scalar(node.value, at) : null;
   }
 
-  #readAlias(name: string, target: Node | undefined, spot: Spot, depth: number): Json {
+  #readAlias(alias: Alias, spot: Spot, depth: number): Json {
     const { at } = spot;
+    const name = alias.source;
+    const target = this.#targets.get(alias) ?? alias.resolve(this.#document);
     if (target === undefined) throw new Unreadable(at, `There is no anchor &${name} before this alias.`);
     if (this.#open.has(target))
       throw new Unreadable(at, `The alias *${name} stands inside its own anchor &${name}, so it would never end.`);
+    this.#targets.set(alias, target);
     // What is wrong with what an alias stands for is shown in its anchor, where it is written.
     return this.read(target, spot, depth + 1);
   }
@@ -150,5 +155,5 @@ const sentences: Partial<Record<string, string>> = {
   MULTIPLE_DOCS: "A second document begins here. A file holds one scenario.",
   TAG_RESOLVE_FAILED: "Tags are not known here. Put the value in quotes if it begins with an exclamation mark.",
   BLOCK_AS_IMPLICIT_KEY: "Two mappings on one line. Put a text with a colon in it in quotes.",
-  BAD_INDENT: "This line is not indented as its neighbours are.",
+  BAD_INDENT: "This line is not indented as its neighbours are, or a bracket before it is not closed.",
 };

@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { readScenario } from "./read-scenario.ts";
+
+/** `line:column message` of everything that is wrong. */
+function problemsOf(text: string): string[] {
+  const read = readScenario(text);
+  return "problems" in read ? read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`) : [];
+}
+
+const steps = "steps:\n  - advance: 1h\n";
+const expecting = (claim: string): string => `name: A\nsteps:\n  - expect: ${claim}\n`;
+
+describe("a file that is no scenario is answered in one line, with the place and with what was expected there", () => {
+  test.each([
+    ["nothing", "", "1:1 The file is empty. A scenario has at least a name and steps."],
+    ["a text", "just text", '1:1 The file must be a mapping, but it is "just text".'],
+    ["a list", "- a\n- b", "1:1 The file must be a mapping, but it is a list."],
+    ["no steps", "name: A\n", "1:1 steps is missing: a list of steps."],
+    ["an empty list of steps", "name: A\nsteps: []\n", "2:8 steps must be a list with at least one step, but it is an empty list."],
+    ["an unclosed bracket", "name: [\n", "2:1 This line is not indented as its neighbours are, or a bracket before it is not closed."],
+    ["a tab", "name: A\n\tseed: 1\n", "2:1 A tab cannot indent in YAML. Use spaces."],
+    ["two documents", `name: A\n${steps}---\nname: B\n`, "4:1 A second document begins here. A file holds one scenario."],
+    ["a tag", `name: !!js x\n${steps}`, "1:7 Tags are not known here. Put the value in quotes if it begins with an exclamation mark."],
+    ["a member twice", "name: A\nname: B\n", "2:1 This member is there twice in one mapping. Keep one of them."],
+    ["a list as a name", "name: A\n? [a, b]\n: c\n", "2:3 The name of a member must be a text."],
+    ["no number of JSON", `name: A\nseed: .inf\n${steps}`, "2:7 JSON knows no such number. Put it in quotes if a text is meant."],
+  ])("%s", (_, text, problem) => {
+    expect(problemsOf(text)[0]).toBe(problem);
+  });
+});
+
+describe("a cycle is found where it closes", () => {
+  test.each([
+    ["a: &x\n  b: *x\n", "2:6 The alias *x stands inside its own anchor &x, so it would never end."],
+    ["name: &n [*n]\n", "1:11 The alias *n stands inside its own anchor &n, so it would never end."],
+    ["a: &x { b: &y { c: *x } }\nd: *y\n", "1:20 The alias *x stands inside its own anchor &x, so it would never end."],
+    ["name: *nowhere\n", "1:7 There is no anchor &nowhere before this alias."],
+  ])("%j", (text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  test("and so is a file that grows without end", () => {
+    const levels = Array.from(
+      { length: 12 },
+      (_, level) =>
+        `a${level}: &a${level} [${
+          level === 0
+            ? "x"
+            : Array(9)
+                .fill(`*a${level - 1}`)
+                .join(", ")
+        }]`,
+    );
+    expect(problemsOf(levels.join("\n"))[0]).toContain("The file says more than 200000 values.");
+  });
+});
+
+describe("an unknown member is answered with the one that was probably meant", () => {
+  test.each([
+    [`name: A\nendpoint:\n  R: []\n${steps}`, "2:1 endpoint is not known here. Did you mean endpoints?"],
+    [`name: A\nendpoints:\n  R: [{ sttus: 200 }]\n${steps}`, "3:9 sttus is not known here. Did you mean status?"],
+    ["name: A\nsteps:\n  - sned: 1\n", "3:5 sned is not known here. Did you mean send?"],
+    [expecting("{ delivery: { state: delivered } }"), "3:15 delivery is not known here. Did you mean deliveries?"],
+    [expecting("{ requests: { body: { $.a: { atleast: 3 } } } }"), "3:42 atleast is not known here. Did you mean atLeast?"],
+    [
+      `name: A\nendpoints: { Receiver: [{}] }\ndestinations:\n  D: { webhooks: [{ endpoint: Reciever }] }\n${steps}`,
+      "4:31 There is no endpoint Reciever. Did you mean Receiver?",
+    ],
+    ["name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n", "4:11 There is no source Shop. There are: Source."],
+    ["name: A\nsteps:\n  - change: { sources: { X: { mode: explain } } }\n", "3:26 There is no source X. There are: Source."],
+    [expecting("{ deliveries: { of: { destination: Nope } } }"), "3:48 There is no destination Nope. There are none."],
+  ])("%j", (text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+});
+
+describe("a value that does not fit is shown beside what was expected", () => {
+  test.each([
+    [`name: 7\n${steps}`, "1:7 name must be a text, but it is 7."],
+    [`name: A\nseed: x\n${steps}`, '2:7 seed must be a whole number, but it is "x".'],
+    [`name: A\nstartAt: yesterday\n${steps}`, '2:10 startAt must be a time such as 2026-11-21T09:00:00Z, but it is "yesterday".'],
+    [`name: A\nsettings: { jitter: maybe }\n${steps}`, '2:21 jitter must be true or false, but it is "maybe".'],
+    [
+      `name: A\nendpoints:\n  R: { steps: [{ do: hangs }] }\n${steps}`,
+      '3:22 do must be answer, hang, reset, close, truncate, drip, garbage or redirect, but it is "hangs".',
+    ],
+    [`name: A\ndestinations:\n  D: {}\n${steps}`, "3:6 webhooks is missing: a list of webhooks."],
+    [`name: A\ndestinations:\n  D: { webhooks: [{}] }\n${steps}`, "3:19 A webhook has either an endpoint, by its name, or a url."],
+    [
+      `name: A\ndestinations:\n  D: { webhooks: [{ url: 'ftp://x' }] }\n${steps}`,
+      "3:26 The URL must start with http:// or https://, not ftp://.",
+    ],
+    [
+      `name: A\ndestinations:\n  D: { webhooks: [{ url: 'http://x/', headers: { X-Signature: a } }] }\n${steps}`,
+      "3:63 Hookyard sets the header X-Signature itself. Remove it from the webhook.",
+    ],
+    ["name: A\nsteps:\n  - {}\n", "3:5 This step does nothing. It needs one of send, post, "],
+    [
+      "name: A\nsteps:\n  - send: { type: track }\n    advance: 1h\n",
+      "4:5 A step does one thing: make advance a step of its own, apart from send.",
+    ],
+    [
+      "name: A\nsteps:\n  - advance: 90 minutes\n",
+      '3:14 advance must be a duration such as 90m, or next-due, or idle, but it is "90 minutes".',
+    ],
+    ["name: A\nsteps:\n  - send: { type: trak }\n", '3:19 type must be identify, track, page, screen, group or alias, but it is "trak".'],
+    [
+      "name: A\nsources: { A: , B: }\nsteps:\n  - send: { type: track }\n",
+      "4:5 There are several sources, so say which one sends: from: A.",
+    ],
+    [expecting("{ deliveries: { count: two } }"), '3:36 count must be a whole number, or a mapping of atLeast, atMost, but it is "two".'],
+    [
+      expecting("{ attempts: { results: [503 x0] } }"),
+      '3:37 results[0] must be a status such as 503, or success, http_error, timeout, connection_error or tls_error; several alike as 503 x3, but it is "503 x0".',
+    ],
+    [
+      expecting("{ requests: { body: { total: 3 } } }"),
+      "3:35 total is not a path into JSON. Write a path such as $.properties.items[0].sku or $['unit price'].",
+    ],
+    [expecting("{ requests: { body: { $.a: { matches: '(' } } } }"), "3:51 matches is not a regular expression that can be read."],
+  ])("%j", (text, problem) => {
+    expect(problemsOf(text)[0]).toContain(problem);
+  });
+
+  test("everything that is wrong is told at once, in the order of the file", () => {
+    expect(problemsOf("name: 7\nseed: x\nsteps:\n  - advance: soon\n").map((line) => line.split(" ")[0])).toEqual(["1:7", "2:7", "4:14"]);
+  });
+});
+
+describe("an expectation that could be met by nothing is refused", () => {
+  test.each([
+    [expecting("{}"), "3:13 An expectation is about something: messages, deliveries, attempts, requests, "],
+    [
+      expecting("{ deliveries: { count: 0 } }"),
+      "3:36 count must be at least 1; to say that there is none, write never: true, but it is 0.",
+    ],
+    [expecting("{ deliveries: { never: true, count: 2 } }"), "3:49 never means that there is none, so count has no meaning beside it."],
+    [expecting("{ deliveries: { never: false } }"), "3:36 never must be true, or left out, but it is false."],
+  ])("%j", (text, problem) => {
+    expect(problemsOf(text)[0]).toContain(problem);
+  });
+});
+
+test("where the runs of one file could differ, the file is refused", () => {
+  const webhook = "{ webhooks: [{ endpoint: R }] }";
+  const text = `name: A\nendpoints: { R: [{ status: 503 }, {}] }\ndestinations: { A: ${webhook}, B: ${webhook} }\n${steps}`;
+  expect(problemsOf(text)).toEqual([
+    "3:81 Another webhook is at the endpoint R already, and who meets which of its steps would differ from run to run. Give this one an endpoint of its own.",
+  ]);
+  expect(problemsOf(text.replace(", {}]", "]"))).toEqual([]);
+});

@@ -1,0 +1,208 @@
+/** `hookyard run`, as a process of its own, the way a CI job runs it. */
+
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ScenarioReport } from "../../src/contract/scenarios.ts";
+import { readXml, wrongWithJunit } from "./junit-schema.ts";
+import { runHookyard, startHookyard } from "./run-hookyard.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "hookyard-run-"));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const run = (...args: string[]) => runHookyard(["run", ...args], { cwd: directory });
+
+async function write(files: Record<string, string>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+}
+
+const passing = `name: It arrives
+endpoints: { Receiver: [{ status: 200 }] }
+destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
+steps:
+  - send: { type: track, event: "<Order & Co>", userId: u_1 }
+  - expect: { deliveries: { state: delivered } }
+`;
+
+const failing = `name: It does not arrive
+endpoints: { Receiver: [{ status: 503, times: 2 }, { do: hang }] }
+destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
+settings: { jitter: false }
+steps:
+  - send: { type: track, event: Order Completed, userId: u_1 }
+  - advance: 40s
+  - name: By now it should be there
+    expect:
+      - deliveries: { state: delivered }
+      - attempts: { results: [503, 200] }
+      - requests: { of: { userId: u_2 } }
+  - expect: { deliveries: { state: waiting } }
+`;
+
+const broken = `name: It cannot go on
+steps:
+  - retry: { state: failed }
+  - advance: 1h
+`;
+
+describe("hookyard run", () => {
+  test("prints each step, and ends with 0 when every expectation was met", async () => {
+    await write({ "a.yaml": passing });
+    const { code, out, err } = await run("a.yaml");
+    expect(out.split("\n").slice(0, 3)).toEqual([
+      "✓ It arrives  a.yaml",
+      "  ✓ 00:00:00  send track <Order & Co>  1 message in 1 request from Source, answered 200",
+      "  ✓ 00:00:00  expect deliveries: state delivered",
+    ]);
+    expect(out).toMatch(/1 passed {2}1 scenario in \d+\.\d s\n$/);
+    expect([code, err]).toEqual([0, ""]);
+  });
+
+  test("shows of a failed expectation what was expected, what there is, and the attempts behind it, and ends with 1", async () => {
+    await write({ "b.yaml": failing });
+    const { code, out } = await run("b.yaml");
+    expect(code).toBe(1);
+    const timeout =
+      "timeout after 5s  After 5 seconds no answer came. The whole answer must be there within 5 seconds of the start of the attempt.";
+    const attempts = `        00:00:00  round  1  Receiver  503
+        00:00:10  round  2  Receiver  503
+        00:00:30  round  3  Receiver  ${timeout}`;
+    const request = `      track Order Completed · u_1 · message-1, received by Receiver
+        this one, not one that of chooses
+${attempts}`;
+    expect(out.slice(0, out.lastIndexOf("\n\n"))).toBe(`✗ It does not arrive  failed  b.yaml
+  ✓ 00:00:00  send track Order Completed  1 message in 1 request from Source, answered 200
+  ✓ 00:00:40  advance 40s  2 attempts
+  ✗ 00:00:40  By now it should be there: expect deliveries: state delivered
+      b.yaml:10:9
+      expected  every delivery: state delivered
+      actual    1 delivery: state waiting
+      track Order Completed · u_1 · message-1 → Receiver
+        state waiting, not state delivered
+${attempts}
+  ✗ 00:00:40  By now it should be there: expect attempts: results [503, 200]
+      b.yaml:11:9
+      expected  every attempt: results 503, 200
+      actual    3 attempts: results 503 x2, timeout
+      track Order Completed · u_1 · message-1 → Receiver, Receiver
+        results 503 x2, timeout, not results 503, 200
+${attempts}
+  ✗ 00:00:40  By now it should be there: expect requests of userId u_2
+      b.yaml:12:9
+      expected  at least one request
+      actual    of 3 requests not one was chosen
+${[request, request, request].join("\n")}
+  ✓ 00:00:40  expect deliveries: state waiting`);
+  });
+
+  test("runs several files side by side, each in a pipeline of its own, and tells of them in their order", async () => {
+    await write({ "a.yaml": passing, "b.yaml": failing, "c.yaml": broken, "d.yaml": passing, "e.yaml": "name: 1\nsteps: []\n" });
+    const { code, out } = await run("a.yaml", "b.yaml", "c.yaml", "d.yaml", "e.yaml");
+    expect(out.match(/^[✓✗] .*$/gm)).toEqual([
+      "✓ It arrives  a.yaml",
+      "✗ It does not arrive  failed  b.yaml",
+      "✗ It cannot go on  failed  c.yaml",
+      "✓ It arrives  d.yaml",
+      "✗ e.yaml  unusable",
+    ]);
+    expect(out).toContain(
+      "  e.yaml:1:7  name must be a text, but it is 1.\n  e.yaml:2:8  steps must be a list with at least one step, but it is an empty list.\n",
+    );
+    expect(out).toContain("      c.yaml:3:5  No delivery is there to retry: of 0 not one was chosen.\n  – 00:00:00  advance 1h\n");
+    expect(out).toMatch(/2 passed, 2 failed, 1 unusable {2}5 scenarios in/);
+    expect(code).toBe(1);
+  });
+
+  test("writes JUnit XML that holds against the schema, whatever is in names and answers", async () => {
+    const strange = failing.replace("event: Order Completed", 'event: "\\u0007 ]]> <b> & \\uD83D \u{1F600}"');
+    await write({ "a.yaml": passing, "b.yaml": failing, "c.yaml": broken, "d.yaml": "name: [\n", "e.yaml": strange });
+    const { code, out } = await run("a.yaml", "b.yaml", "c.yaml", "d.yaml", "e.yaml", "--junit", "report.xml");
+    const xml = await readFile(join(directory, "report.xml"), "utf8");
+    expect([code, wrongWithJunit(xml)]).toEqual([1, []]);
+    expect(out).toContain("✗ It does not arrive");
+    const suites = readXml(xml).children;
+    const counts = ["name", "package", "tests", "failures", "errors", "skipped"] as const;
+    expect(suites.slice(0, 4).map(({ attributes }) => counts.map((key) => attributes.get(key)))).toEqual([
+      ["It arrives", "a.yaml", "2", "0", "0", "0"],
+      ["It does not arrive", "b.yaml", "4", "1", "0", "0"],
+      ["It cannot go on", "c.yaml", "2", "0", "1", "1"],
+      ["d.yaml", "d.yaml", "1", "0", "1", "0"],
+    ]);
+    const failure = suites[1]?.children.flatMap(({ children }) => children).find(({ name }) => name === "failure");
+    expect(failure?.attributes.get("message")).toContain(
+      "deliveries: state delivered: expected every delivery: state delivered, actual 1 delivery: state waiting",
+    );
+    expect(failure?.text).toContain("00:00:10  round  2  Receiver  503");
+  });
+
+  test("prints with --json one document, and nothing else on standard output", async () => {
+    await write({ "a.yaml": passing, "b.yaml": failing });
+    const { code, out, err } = await run("--json", "--seed", "42", "a.yaml", "b.yaml");
+    const { scenarios } = JSON.parse(out) as { scenarios: ScenarioReport[] };
+    expect([code, err]).toEqual([1, ""]);
+    expect(scenarios.map(({ file, state, seed }) => [file, state, seed])).toEqual([
+      ["a.yaml", "passed", 42],
+      ["b.yaml", "failed", 42],
+    ]);
+    expect(scenarios[1]?.steps[2]?.expectations[0]).toMatchObject({
+      passed: false,
+      expected: "every delivery: state delivered",
+      actual: "1 delivery: state waiting",
+      differences: [
+        { attempts: [{ elapsedMs: 0, result: "503" }, { elapsedMs: 10_000 }, { elapsedMs: 30_000, result: "timeout", heldMs: 5000 }] },
+      ],
+    });
+  });
+
+  test("finds a receiver that was not started, before anything is sent", async () => {
+    const port = await unusedPort();
+    const url = `http://127.0.0.1:${port}/hook`;
+    await write({
+      "f.yaml": `name: F\ndestinations:\n  D:\n    webhooks:\n      - url: ${url}\nsteps:\n  - send: { type: identify, userId: u }\n`,
+    });
+    const { code, out } = await run("f.yaml");
+    expect(out).toContain(
+      `  f.yaml:5:14  Nothing listens at 127.0.0.1:${port}. Start the receiver first, or write mayBeDown: true beside the url.\n`,
+    );
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    [["missing.yaml"], 1, "missing.yaml:1:1  There is no such file.", ""],
+    [["."], 1, ".:1:1  This is a directory. Name the files in it.", ""],
+    [[], 2, "", "hookyard run needs at least one scenario file."],
+    [["a.yaml", "--sede", "1"], 2, "", "Unknown option '--sede'"],
+    [["a.yaml", "--seed", "x"], 2, "", "--seed needs a whole number."],
+    [["a.yaml", "a.yaml"], 2, "", "a.yaml is there twice."],
+    [["--help"], 0, "Usage: hookyard run FILE…", ""],
+  ])("answers %j with %i", async (args, wanted, output, error) => {
+    const { code, out, err } = await run(...args);
+    expect(out).toContain(output);
+    expect(err).toContain(error);
+    expect(code).toBe(wanted);
+  });
+
+  test("keeps the first pipeline with --keep, and serves its inspector until a signal comes", async () => {
+    await write({ "a.yaml": passing });
+    const kept = startHookyard(["run", "a.yaml", "--keep"], { cwd: directory });
+    const address = /(http:\/\/\S+)\/#token=(\S+)/.exec(await kept.errSays(/#token=\S+\n/));
+    const response = await fetch(`${address?.[1]}/api/messages`, { headers: { Authorization: `Bearer ${address?.[2]}` } });
+    expect(await response.json()).toMatchObject({ total: 1, items: [{ userId: "u_1", state: "delivered" }] });
+    kept.end();
+    expect(await kept.ended).toMatchObject({ code: 0 });
+  });
+});
+
+async function unusedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

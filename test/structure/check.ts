@@ -1,8 +1,9 @@
-/** The last part of `npm run check`: says what nobody needs and what grew too long, which lint does not see, and ends with 1. */
+/** The last part of `npm run check`: says what nobody needs, what grew too long and what no page explains, which lint does not see, and ends with 1. */
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { codeFindings } from "./codes.ts";
 import { findingsIn } from "./findings.ts";
 import { readSourceFile, sourceExtension } from "./source-file.ts";
 
@@ -19,5 +20,9 @@ const findings = findingsIn({
   },
   exceptions: JSON.parse(read("test/structure/exceptions.json")),
 });
-for (const finding of findings.toSorted()) console.error(finding);
-process.exitCode = findings.length === 0 ? 0 : 1;
+const program = paths
+  .filter((path) => /^src\/(?!renderer\/features\/).*(?<!\.test|\.fixture)\.ts$/.test(path))
+  .map((path) => ({ path, text: read(path) }));
+const all = [...findings, ...codeFindings(program, read("docs/errors.md"))];
+for (const finding of all.toSorted()) console.error(finding);
+process.exitCode = all.length === 0 ? 0 : 1;

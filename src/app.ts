@@ -6,6 +6,7 @@
 import { createApi, type Api } from "./api/api.ts";
 import { PortTaken, type PortRole } from "./app-errors.ts";
 import { isProblem } from "./domain/problem.ts";
+import { createComputations, type Computations } from "./engine/audiences/computations.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { createClients } from "./engine/clients/clients.ts";
 import { Activity } from "./engine/clock/activity.ts";
@@ -13,6 +14,7 @@ import type { ClockMode } from "./engine/clock/clock.ts";
 import { Holds } from "./engine/clock/holds.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
 import { createConfiguration } from "./engine/configuration.ts";
+import { createDeletions } from "./engine/deletions/deletions.ts";
 import { createSuppressions } from "./engine/deletions/suppressions.ts";
 import { createDeliveries } from "./engine/deliver/deliveries.ts";
 import { Station } from "./engine/deliver/station.ts";
@@ -20,6 +22,7 @@ import { createTrust } from "./engine/deliver/trust.ts";
 import { createAuthority } from "./engine/endpoints/authority.ts";
 import { createEndpoints } from "./engine/endpoints/endpoints.ts";
 import { Ingest } from "./engine/ingest/ingest.ts";
+import { createOwnMessages } from "./engine/ingest/own-messages.ts";
 import { createSender } from "./engine/ingest/sender.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
@@ -89,16 +92,43 @@ export function createApp(options: AppOptions): App {
   });
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
+  function onCommitted(messages: number): void {
+    ingested.add(messages);
+    station.kick();
+    profiles.kick();
+  }
+  const ownMessages = createOwnMessages({ store, configuration, clock, changes, onCommitted });
   const suppressions = createSuppressions({ store, now: () => clock.now(), changes });
   const profiles = createProfiles({
     store,
     clock,
     activity,
     changes,
-    onApplied: () => {},
-    afterCommit: () => {},
-    computed: { sourceOf: () => undefined, valuesOf: () => ({ memberships: [], computed: [] }) },
+    onApplied: (profileChanges) => computations.onApplied(profileChanges),
+    computed: { sourceOf: (audience) => computations.sourceOf(audience), valuesOf: (userId) => computations.valuesOf(userId) },
     isSuppressed: suppressions.isSuppressed,
+    report,
+  });
+  const computations: Computations = createComputations({
+    store,
+    configuration,
+    ownMessages,
+    clock,
+    activity,
+    changes,
+    isSuppressed: suppressions.isSuppressed,
+    caughtUp: () => profiles.caughtUp(),
+    report,
+  });
+  const deletions = createDeletions({
+    store,
+    configuration,
+    ownMessages,
+    suppressions,
+    clock,
+    activity,
+    changes,
+    caughtUp: () => ingest.committed().then(() => profiles.caughtUp()),
     report,
   });
   const station: Station = new Station({
@@ -123,11 +153,7 @@ export function createApp(options: AppOptions): App {
     activity,
     changes,
     isSuppressed: suppressions.isSuppressed,
-    onCommitted(messages) {
-      ingested.add(messages);
-      station.kick();
-      profiles.kick();
-    },
+    onCommitted,
     report,
     host,
     port: ports.ingest,
@@ -185,6 +211,9 @@ export function createApp(options: AppOptions): App {
     clients,
     workspaces,
     profiles,
+    audiences: computations.audiences,
+    computedTraits: computations.computedTraits,
+    deletions,
     suppressions,
     queries: store,
     changes,
@@ -206,10 +235,22 @@ export function createApp(options: AppOptions): App {
       });
       configuration.reload();
       suppressions.reload();
+      computations.reload();
+      deletions.reload();
       for (const { id } of endpoints.list()) endpoints.clearReceived(id);
       if (what === "everything") endpoints.reload();
       profiles.kick();
-      for (const area of ["messages", "deliveries", "unknown-keys", "profiles", "suppressions"] as const) changes.note(area, null);
+      for (const area of [
+        "messages",
+        "deliveries",
+        "unknown-keys",
+        "profiles",
+        "audiences",
+        "computed-traits",
+        "deletions",
+        "suppressions",
+      ] as const)
+        changes.note(area, null);
       if (what === "everything")
         for (const area of ["sources", "destinations", "endpoints", "retry-profiles"] as const) changes.note(area, null);
     },
@@ -252,6 +293,8 @@ export function createApp(options: AppOptions): App {
       clients.start();
       deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
       profiles.start();
+      computations.start();
+      deletions.start();
       upkeep.start();
       return addresses;
     },
@@ -261,6 +304,8 @@ export function createApp(options: AppOptions): App {
       await clients.stop();
       await scenarios.stop();
       await ingest.stop();
+      computations.stop();
+      deletions.stop();
       profiles.stop();
       await station.stop();
       await endpoints.stop();

@@ -14,8 +14,11 @@ import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
 import { storeFailure } from "../engine/store-failure.ts";
 import { clientHandlers } from "./handlers/clients.ts";
+import { audienceHandlers } from "./handlers/audiences.ts";
 import { clockHandlers } from "./handlers/clock.ts";
+import { computedTraitHandlers } from "./handlers/computed-traits.ts";
 import { configurationHandlers } from "./handlers/configuration.ts";
+import { deletionHandlers } from "./handlers/deletions.ts";
 import { deliveryHandlers } from "./handlers/deliveries.ts";
 import { destinationHandlers } from "./handlers/destinations.ts";
 import { endpointHandlers } from "./handlers/endpoints.ts";
@@ -28,7 +31,6 @@ import { settingsHandlers } from "./handlers/settings.ts";
 import { sourceHandlers } from "./handlers/sources.ts";
 import { suppressionHandlers } from "./handlers/suppressions.ts";
 import { unknownKeyHandlers } from "./handlers/unknown-keys.ts";
-import { notYet } from "./handlers/not-yet.ts";
 import { workspaceHandlers } from "./handlers/workspaces.ts";
 import type { Handlers } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -72,7 +74,9 @@ export function createApi({
     ...profileHandlers(pipeline),
     ...suppressionHandlers(pipeline),
     ...scenarioHandlers(scenarios),
-    ...notYet,
+    ...audienceHandlers(pipeline),
+    ...computedTraitHandlers(pipeline),
+    ...deletionHandlers(pipeline),
   };
   let document: unknown;
 

@@ -3,7 +3,7 @@ import { defineCall } from "./call.ts";
 import { rule, sync } from "./rules.ts";
 import { byId, bytes, deleted, listOf, time } from "./shapes.ts";
 
-const members = z
+export const members = z
   .array(z.string().min(1).max(1000))
   .max(100_000)
   .describe("The userIds of an audience that has a fixed list in place of a rule.");
@@ -17,8 +17,9 @@ export const lastSync = z
   .object({ at: time, entered: z.int(), left: z.int() })
   .nullable()
   .meta({ id: "LastSync", description: "The newest sync that has ended." });
+export type LastSyncAnswer = z.output<typeof lastSync>;
 
-export const audienceAnswer = z
+const audienceAnswer = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -44,8 +45,8 @@ const draft = {
   destinationIds: z.array(z.string()).optional().describe("Every enabled destination when left out."),
   sync: sync.optional().describe("`manual` when left out."),
 };
-const oneOfTwo = { message: "an audience has either a `rule` or `members`", path: ["rule"] };
-export const audienceDraft = z
+export const oneOfTwo = { message: "an audience has either a `rule` or `members`", path: ["rule"] };
+const audienceDraft = z
   .strictObject(draft)
   .refine(({ rule, members }) => (rule === undefined) !== (members === undefined), oneOfTwo)
   .meta({ id: "AudienceDraft" });
@@ -58,8 +59,8 @@ const audienceChanges = z
 const user = z.object({ profileId: z.string().nullable(), userId: z.string(), traits: z.record(z.string(), z.unknown()) });
 
 /** One condition of a rule, whether it holds for a user, and by which facts. */
-export type Explained = { sentence: string; holds: boolean; fact: string; parts: Explained[] };
-export const explained: z.ZodType<Explained> = z
+type Explained = { sentence: string; holds: boolean; fact: string; parts: Explained[] };
+const explained: z.ZodType<Explained> = z
   .lazy(() => z.object({ sentence: z.string(), holds: z.boolean(), fact: z.string(), parts: z.array(explained) }))
   .meta({ id: "Explained" });
 

@@ -4,7 +4,7 @@ import { defineCall } from "./call.ts";
 import { computation, sync } from "./rules.ts";
 import { byId, deleted, listOf, time } from "./shapes.ts";
 
-export const computedTraitAnswer = z
+const computedTraitAnswer = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -22,7 +22,7 @@ export const computedTraitAnswer = z
   .meta({ id: "ComputedTrait" });
 export type ComputedTraitAnswer = z.output<typeof computedTraitAnswer>;
 
-export const computedTraitDraft = z
+const computedTraitDraft = z
   .strictObject({
     name: z.string().min(1).max(200),
     computation,

@@ -1,11 +1,14 @@
 /** The configuration as one readable document: names and write keys instead of ids, so that it can move to another installation. */
 
 import { z } from "zod";
+import { snakeCase } from "../domain/snake-case.ts";
+import { members, oneOfTwo } from "./audiences.ts";
 import { defineCall } from "./call.ts";
 import { clientDraft } from "./clients.ts";
 import { payloadShape, webhookDraft } from "./destinations.ts";
 import { endpointDraft } from "./endpoints.ts";
 import { retryProfileDraft } from "./retry-profiles.ts";
+import { computation, rule, sync } from "./rules.ts";
 import { settingsChanges } from "./settings.ts";
 import { sourceDraft } from "./sources.ts";
 
@@ -21,6 +24,23 @@ const configuredDestination = z
   })
   .meta({ id: "ConfiguredDestination" });
 
+const computed = {
+  name: z.string().min(1).max(200),
+  key: z
+    .string()
+    .min(1)
+    .refine((key) => snakeCase(key) === key, "a key is a name in snake case")
+    .optional()
+    .describe("The name in snake case when left out."),
+  destinations: z.array(z.string()).optional().describe("Their names."),
+  sync: sync.optional(),
+};
+const configuredAudience = z
+  .strictObject({ ...computed, rule: rule.optional(), members: members.optional() })
+  .refine(({ rule, members }) => (rule === undefined) !== (members === undefined), oneOfTwo)
+  .meta({ id: "ConfiguredAudience" });
+const configuredComputedTrait = z.strictObject({ ...computed, computation }).meta({ id: "ConfiguredComputedTrait" });
+
 const configurationDocument = z
   .strictObject({
     version: z.literal(1),
@@ -29,6 +49,8 @@ const configurationDocument = z
     sources: z.array(sourceDraft).optional(),
     endpoints: z.array(endpointDraft).optional(),
     destinations: z.array(configuredDestination).optional(),
+    audiences: z.array(configuredAudience).optional(),
+    computedTraits: z.array(configuredComputedTrait).optional(),
     clients: z.array(clientDraft.omit({ sourceId: true }).extend({ writeKey: z.string() })).optional(),
   })
   .meta({ id: "Configuration" });
@@ -47,7 +69,7 @@ export const configurationCalls = [
     name: "configuration.import",
     method: "POST",
     path: "/api/configuration",
-    summary: "Makes what is new, changes what has the same write key or name, leaves everything else.",
+    summary: "Makes what is new, changes what has the same write key, name or key, leaves everything else.",
     body: configurationDocument,
     answer: z.object({ created: z.int(), updated: z.int() }),
   }),

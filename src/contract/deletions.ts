@@ -5,7 +5,7 @@ import { byId, deleted, page, pageOf, time } from "./shapes.ts";
 
 const userId = z.string().min(1).max(1000);
 
-export const deletionAnswer = z
+const deletionAnswer = z
   .object({
     id: z.string(),
     state: z

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { checkRule, maxConditions, maxRuleDepth } from "../domain/check-rule.ts";
-import { aggregates, type Rule } from "../domain/rules.ts";
+import { aggregates, type Computation, type Rule } from "../domain/rules.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { reporting } from "./issues.ts";
 
@@ -97,7 +97,7 @@ export const rule: z.ZodType<Rule, Rule> = z.preprocess((value, context) => {
   return value;
 }, part);
 
-export const computation = z
+export const computation: z.ZodType<Computation, Computation> = z
   .strictObject({
     aggregate: z
       .enum(aggregates)

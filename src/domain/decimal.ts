@@ -1,7 +1,7 @@
 /** Sums and averages of numbers as people write them: 0.1 and 0.2 are 0.3, in whatever order they come. */
 
 /** `digits` times ten to the power of `exponent`. */
-export type Decimal = { digits: bigint; exponent: number };
+type Decimal = { digits: bigint; exponent: number };
 
 export const zero: Decimal = { digits: 0n, exponent: 0 };
 

@@ -8,7 +8,7 @@ import { nameOf, windowMs, type ProfileFacts } from "./facts.ts";
 import type { EventCondition, Rule, TraitCondition } from "./rules.ts";
 
 /** `until` is when time alone will change the value, with no new event; null for never. */
-export type Evaluation = { value: boolean; until: number | null };
+type Evaluation = { value: boolean; until: number | null };
 
 export type Condition = TraitCondition | EventCondition;
 

@@ -19,7 +19,7 @@ export type ProfileFacts = {
 };
 
 /** Which of a profile's events of one name are asked for. More of them never change an answer. */
-export type EventNeed = {
+type EventNeed = {
   /** Those after `now - withinMs`; null for all times. */
   withinMs: number | null;
   /** So many of the newest are enough; null for all. */

@@ -28,7 +28,7 @@ import type {
 import type { Problem } from "../domain/problem.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
-import type { Profiles, Suppressions } from "./profile-pipeline.ts";
+import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
 
 export type Pipeline = {
@@ -40,6 +40,9 @@ export type Pipeline = {
   clients: Clients;
   workspaces: Workspaces;
   profiles: Profiles;
+  audiences: Audiences;
+  computedTraits: ComputedTraits;
+  deletions: Deletions;
   suppressions: Suppressions;
   queries: QueryStore;
   changes: ChangeFeed;

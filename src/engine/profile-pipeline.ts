@@ -31,9 +31,9 @@ export type SyncProgress = { done: number; total: number };
 
 export type AudienceView = Audience & { destinationIds: DestinationId[]; size: number; syncing: SyncProgress | null };
 /** The key is made of the name when left out. */
-export type AudienceDraft = { name: string; key?: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
+type AudienceDraft = { name: string; key?: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
 
-export type SampledUser = { profileId: ProfileId | null; userId: string; traits: JsonObject };
+type SampledUser = { profileId: ProfileId | null; userId: string; traits: JsonObject };
 
 export type Audiences = {
   list(): AudienceView[];
@@ -58,7 +58,7 @@ export type Audiences = {
 };
 
 export type ComputedTraitView = ComputedTrait & { destinationIds: DestinationId[]; users: number; syncing: SyncProgress | null };
-export type ComputedTraitDraft = { name: string; key?: string; computation: Computation; destinationIds?: DestinationId[]; sync?: Sync };
+type ComputedTraitDraft = { name: string; key?: string; computation: Computation; destinationIds?: DestinationId[]; sync?: Sync };
 
 export type ComputedTraits = {
   list(): ComputedTraitView[];

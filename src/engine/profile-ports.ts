@@ -96,6 +96,8 @@ export type ProfileStore = {
   merge(from: ProfileId, into: ProfileId): { events: number };
   removeProfile(profile: ProfileId): void;
   user(profile: ProfileId): string | null;
+  /** All of its userIds, also those that were joined to it. */
+  userIdsOf(profile: ProfileId): string[];
 
   /** What is asked for, or more. */
   facts(profile: ProfileId, needs: Needs, now: number): ProfileFacts;
@@ -206,7 +208,7 @@ export type ComputedStore = {
 
 export type DeletedUser = { userId: string; known: boolean; detail: string; sourceIds: SourceId[]; messageIds: MessageRowId[] };
 /** A user that is still to be deleted has no outcome. */
-export type RequestedUser = { userId: string; deleted: Omit<DeletedUser, "userId"> | null };
+type RequestedUser = { userId: string; deleted: Omit<DeletedUser, "userId"> | null };
 export type Deletion = { id: DeletionId; suppress: boolean; requestedAt: number; users: RequestedUser[] };
 export type Suppression = { userId: string; since: number; deletionId: DeletionId | null };
 

@@ -52,6 +52,7 @@ type Building = Pick<
   | "merge"
   | "removeProfile"
   | "user"
+  | "userIdsOf"
 >;
 
 export function createProfileStore(db: Db): Building {
@@ -66,6 +67,7 @@ export function createProfileStore(db: Db): Building {
   );
   const setUser = db.prepare<[string, number]>("UPDATE profiles SET user_id = ? WHERE id = ?");
   const user = db.prepare<[number], string | null>("SELECT user_id FROM profiles WHERE id = ?").pluck();
+  const userIds = db.prepare<[number, number], string>("SELECT value FROM identities WHERE profile_id = ? AND kind = ?").pluck();
   const trait = db.prepare<[number, string], { value: string; at: number; message_id: number }>(
     "SELECT value, at, message_id FROM profile_traits WHERE profile_id = ? AND name = ?",
   );
@@ -93,6 +95,7 @@ export function createProfileStore(db: Db): Building {
       void putIdentity.run(identityCode(kind), value, profile, at, messageId),
     setUser: (profile, userId) => void setUser.run(userId, profile),
     user: (profile) => user.get(profile) ?? null,
+    userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
     putTrait(profile, name, value, at, messageId) {
       const before = trait.get(profile, name);
       if (before !== undefined && (before.at > at || (before.at === at && before.message_id > messageId))) return false;

@@ -3,6 +3,7 @@ import type { Problem } from "../../domain/problem.ts";
 import { invalid, isProblem } from "../../domain/problem.ts";
 import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
+import { audienceEntries, computedTraitEntries, exportComputations, keyOf } from "./configured-computations.ts";
 import { webhooksFrom } from "./destinations.ts";
 import { completeProfile } from "./retry-profiles.ts";
 
@@ -13,7 +14,8 @@ export function configurationHandlers(pipeline: Pipeline): HandlersOf<"configura
   };
 }
 
-function exportConfiguration({ configuration, endpoints, clients }: Pipeline, secrets: boolean): ConfigurationDocument {
+function exportConfiguration(pipeline: Pipeline, secrets: boolean): ConfigurationDocument {
+  const { configuration, endpoints, clients } = pipeline;
   const exported = configuration.sources().filter(({ kind }) => kind !== "audience");
   const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
   return {
@@ -33,6 +35,7 @@ function exportConfiguration({ configuration, endpoints, clients }: Pipeline, se
       webhooks: webhooks.map(({ url, headers }) => ({ url, headers })),
       ...(secrets ? { sharedSecret } : {}),
     })),
+    ...exportComputations(pipeline),
     clients: clients.list().map(({ name, writeKey, wire, flushAt, flushAfter, endpoint, strict }) => ({
       name,
       writeKey,
@@ -52,13 +55,17 @@ type Entry = { what: string; exists: boolean; apply: () => unknown };
  * In the order in which things refer to each other. The first problem ends it; what came before stays, and
  * importing the corrected document again finds it there.
  */
-function importConfiguration(pipeline: Pipeline, document: ConfigurationDocument): { created: number; updated: number } | Problem {
+async function importConfiguration(
+  pipeline: Pipeline,
+  document: ConfigurationDocument,
+): Promise<{ created: number; updated: number } | Problem> {
   const twice = repeatedIn(document);
   if (twice !== null) return twice;
   const done = { created: 0, updated: 0 };
-  for (const entries of [settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries]) {
+  const things = [settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries];
+  for (const entries of [...things, audienceEntries, computedTraitEntries]) {
     for (const { what, exists, apply } of entries(pipeline, document)) {
-      const answer = apply();
+      const answer = await apply();
       if (isProblem(answer)) return { ...answer, message: `${what}: ${answer.message}` };
       if (exists) done.updated += 1;
       else done.created += 1;
@@ -73,6 +80,7 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
     ["retryProfiles", (document.retryProfiles ?? []).map((profile) => profile.name)],
     ["endpoints", (document.endpoints ?? []).map((endpoint) => endpoint.path ?? endpoint.name)],
     ["destinations", (document.destinations ?? []).map((destination) => destination.name)],
+    ["audiences and computedTraits", [...(document.audiences ?? []), ...(document.computedTraits ?? [])].map(keyOf)],
     ["clients", (document.clients ?? []).map((client) => client.name)],
   ];
   for (const [name, keys] of lists) {
@@ -137,6 +145,8 @@ function destinationEntries({ configuration }: Pipeline, { destinations = [] }: 
         if (source === undefined) return invalid(`there is no source with the write key or name ${reference}.`);
         sourceIds.push(source.id);
       }
+      // Audiences say by themselves where they go.
+      for (const id of existing?.sourceIds ?? []) if (configuration.source(id)?.kind === "audience") sourceIds.push(id);
       const complete: DestinationDraft = { ...draft, sourceIds, webhooks: webhooksFrom(webhooks) };
       if (sharedSecret !== undefined) complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
       return existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);

@@ -6,7 +6,7 @@ import type { Changes } from "../pipeline.ts";
 import type { Suppressions } from "../profile-pipeline.ts";
 import type { DeletionStore } from "../profile-ports.ts";
 
-export type SuppressionsOptions = {
+type SuppressionsOptions = {
   store: Pick<DeletionStore, "suppressedUsers" | "suppress" | "lift" | "suppressions">;
   now: () => number;
   changes: Changes;

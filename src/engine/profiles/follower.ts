@@ -43,8 +43,6 @@ export type FollowerOptions = {
   changes: Changes;
   /** What a slice did to profiles, within its transaction: what is written now is written with it, or not at all. */
   onApplied: (changes: readonly ProfileChange[]) => void;
-  /** The same, when it is committed. */
-  afterCommit: (changes: readonly ProfileChange[]) => void;
   report: (error: unknown) => void;
 };
 
@@ -156,13 +154,12 @@ export class Follower {
     });
   }
 
-  #tell({ profiles, changes, unreadable }: Followed): void {
+  #tell({ profiles, unreadable }: Followed): void {
     for (const id of unreadable) this.#options.report(new Error(`Profiles passed over the message in row ${id}: it cannot be read.`));
     if (profiles.length > 0) {
       const newest = profiles.slice(-100).map((id) => profileIds.format(id));
       this.#options.changes.noteMany("profiles", newest, profiles.length, false);
     }
-    if (changes.length > 0) this.#options.afterCommit(changes);
   }
 
   #pace(startedAt: number, { atEnd }: Followed): void {

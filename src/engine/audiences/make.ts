@@ -1,0 +1,138 @@
+/** What making, changing and deleting is alike for audiences and computed traits: a key, a source, its destinations, a sync. */
+
+import { snakeCase } from "../../domain/snake-case.ts";
+import { destinationIds, type DestinationId, type SourceId } from "../../domain/ids.ts";
+import { conflict, invalid, isProblem, problem, type Problem } from "../../domain/problem.ts";
+import type { Sync } from "../../domain/rules.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { OwnSources } from "../configuration.ts";
+import type { Configuration } from "../pipeline.ts";
+import type { Atomically, Audience, ComputedStore, ComputedTrait } from "../profile-ports.ts";
+import { nextTurn } from "../wall.ts";
+import type { Computed } from "./computed.ts";
+import type { Registry } from "./registry.ts";
+import type { Syncs } from "./sync.ts";
+
+/** Told values forgotten between two turns of the event loop. */
+const slice = 2000;
+
+type MakerOptions = {
+  store: ComputedStore & Atomically;
+  configuration: Pick<Configuration, "destinations"> & OwnSources & { reload(): void };
+  registry: Registry;
+  syncs: Syncs;
+  clock: Clock;
+  /** After any change that moves what is to be looked at by time. */
+  onChange: () => void;
+};
+
+type Draft = { name: string; key?: string; destinationIds?: readonly DestinationId[]; sync?: Sync };
+type Common = Pick<Audience, "name" | "key" | "sync" | "sourceId" | "createdAt" | "openSync" | "lastSync" | "nextSyncAt">;
+type Definition = Partial<Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">>;
+
+export type Maker = ReturnType<typeof createMaker>;
+
+export function createMaker({ store, configuration, registry, syncs, clock, onChange }: MakerOptions) {
+  let stopped = false;
+
+  /** All of it or nothing, in the file and in memory. */
+  function atomically<Result>(write: () => Result): Result {
+    try {
+      return store.atomically(write);
+    } catch (error) {
+      configuration.reload();
+      registry.reload();
+      throw error;
+    }
+  }
+
+  function checkKey(name: string, key: string): Problem | null {
+    if (key === "") {
+      const message = `${JSON.stringify(name)} has no letter and no digit, so receivers would get a trait without a name. Choose another name.`;
+      return problem(400, "empty_key", message);
+    }
+    const other = registry.all().find(({ row }) => row.key === key);
+    if (other === undefined) return null;
+    const what = other.kind === "audience" ? "audience" : "computed trait";
+    return conflict("key_taken", `The key ${key} is that of the ${what} ${other.row.name} already. Choose another name.`);
+  }
+
+  function checkDestinations(ids: readonly DestinationId[]): Problem | null {
+    const known = configuration.destinations();
+    const missing = ids.find((id) => !known.some((destination) => destination.id === id));
+    return missing === undefined ? null : invalid(`There is no destination ${destinationIds.format(missing)} to connect.`);
+  }
+
+  async function forget(source: SourceId): Promise<void> {
+    while (!stopped && store.removeAllTold(source, slice) === slice) await nextTurn();
+  }
+
+  const nextSyncAt = (sync: Sync): number | null => (typeof sync === "string" ? null : clock.now() + sync.everyMs);
+
+  return {
+    destinationsOf: (source: SourceId): DestinationId[] =>
+      configuration.destinations().flatMap(({ id, sourceIds }) => (sourceIds.includes(source) ? [id] : [])),
+
+    /** Resolves when the first sync is committed. */
+    async create(draft: Draft, insert: (row: Common) => Computed): Promise<Computed | Problem> {
+      const key = draft.key ?? snakeCase(draft.name);
+      const to = draft.destinationIds ?? configuration.destinations().flatMap(({ id, enabled }) => (enabled ? [id] : []));
+      const wrong = checkKey(draft.name, key) ?? checkDestinations(to);
+      if (wrong !== null) return wrong;
+      const { name, sync = "manual" } = draft;
+      const now = clock.now();
+      const made = atomically(() => {
+        const source = configuration.createOwnSource(name);
+        configuration.connectOwnSource(source.id, to);
+        const openSync = { startedAt: now, entered: 0, left: 0 };
+        return insert({ name, key, sync, sourceId: source.id, createdAt: now, openSync, lastSync: null, nextSyncAt: nextSyncAt(sync) });
+      });
+      await syncs.run(made.id);
+      return registry.get(made.id) ?? made;
+    },
+
+    /** What receivers are told changes with the next sync, which comes at once where it follows each event. */
+    async update(
+      computed: Computed,
+      { name, sync, destinationIds: to }: Partial<Draft>,
+      definition: Definition,
+    ): Promise<Computed | Problem> {
+      if (name !== undefined && snakeCase(name) === "") return invalid("A name needs a letter or a digit.");
+      const wrong = to === undefined ? null : checkDestinations(to);
+      if (isProblem(wrong)) return wrong;
+      const changed = atomically(() => {
+        const { sourceId } = computed.row;
+        if (name !== undefined) configuration.renameOwnSource(sourceId, name);
+        if (to !== undefined) configuration.connectOwnSource(sourceId, to);
+        return registry.change(computed, {
+          ...definition,
+          ...(name === undefined ? {} : { name }),
+          ...(sync === undefined ? {} : { sync, nextSyncAt: nextSyncAt(sync) }),
+        });
+      });
+      onChange();
+      const isOther = changed.asks !== computed.asks || !computed.isLive;
+      if (changed.isLive && isOther) await syncs.run(changed.id);
+      return registry.get(changed.id) ?? changed;
+    },
+
+    /** Its messages stay; what was told is forgotten in slices. */
+    async delete(computed: Computed): Promise<void> {
+      const { sourceId } = computed.row;
+      atomically(() => {
+        registry.remove(computed);
+        configuration.deleteOwnSource(sourceId);
+      });
+      onChange();
+      await forget(sourceId);
+    },
+
+    /** What a crash has left of those that were deleted. */
+    async forgetDeleted(): Promise<void> {
+      for (const source of store.toldSources()) if (registry.ofSource(source) === undefined) await forget(source);
+    },
+    stop(): void {
+      stopped = true;
+    },
+  };
+}

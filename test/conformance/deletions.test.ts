@@ -1,0 +1,134 @@
+/** Deletion: who hears of it, what goes, what is rejected afterwards, and how the request follows its deliveries. */
+
+import { expect, test as base } from "vitest";
+import type { AnswerOf, InputOf } from "../../src/contract/contract.ts";
+import { starting, type Message, type RunningApp, type Start } from "../support/running-app.ts";
+import type { Answer } from "../support/webhook-receiver.ts";
+
+const test = base.extend("start", starting);
+
+/** Three sources, all connected to one webhook. */
+async function openShop(start: Start, answer?: Answer) {
+  const app = await start.app({ clock: "paused" });
+  const webhook = await start.receiver(answer);
+  const sources: AnswerOf<"sources.create">[] = [];
+  for (const name of ["Web", "Server", "App"]) sources.push(await app.call("sources.create", { name, writeKey: name.toLowerCase() }));
+  const connect = (more: Partial<InputOf<"destinations.create">> = {}) =>
+    app.call("destinations.create", { name: "CRM", sourceIds: sources.map(({ id }) => id), webhooks: [{ url: webhook.url }], ...more });
+  return { ...app, webhook, sources, connect };
+}
+
+const track = (app: RunningApp, key: string, userId: string) => app.ingest("/v1/track", { userId, event: "Bought" }, key);
+
+const deletes = (bodies: { body: string }[]): Message[] =>
+  bodies.map(({ body }) => JSON.parse(body) as Message).filter(({ type }) => type === "delete");
+
+test("each source that knows the user sends one delete of exactly three members, and no other source does", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  for (const key of ["web", "server"]) await track(app, key, "ada");
+  for (const key of ["web", "server", "app"]) await track(app, key, "bob");
+  const deletion = await app.call("deletions.create", { userIds: ["ada"] });
+  const [web, server] = app.sources;
+  expect(deletion.users).toMatchObject([{ userId: "ada", known: true, sourceIds: [web?.id, server?.id] }]);
+  expect(deletion.users[0]?.detail).toBe("The profile was removed. A delete message was made for Web and Server.");
+  await app.settle();
+  const { now } = await app.call("clock.get", {});
+  expect(deletes(app.webhook.requests)).toEqual([1, 2].map(() => ({ type: "delete", userId: "ada", timestamp: now })));
+  const messages = await Promise.all((deletion.users[0]?.messageIds ?? []).map((id) => app.message(id)));
+  expect(messages).toMatchObject([web, server].map((source) => ({ type: "delete", sourceId: source?.id, state: "delivered" })));
+  expect(await app.call("deletions.get", { id: deletion.id })).toMatchObject({ state: "delivered" });
+  const { items } = await app.call("profiles.list", {});
+  expect(items.map(({ userId }) => userId)).toEqual(["bob"]);
+});
+
+test("later messages of the user are rejected and on record, until the suppression is lifted", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  await track(app, "web", "ada");
+  const { id } = await app.call("deletions.create", { userIds: ["ada"] });
+  expect(await track(app, "web", "ada")).toMatchObject({ success: true, rejected: [{ reason: "suppressed" }] });
+  const [rejected] = (await app.call("messages.list", { state: "rejected" })).items;
+  expect(rejected).toMatchObject({ reason: "suppressed", userId: "ada" });
+  expect((await app.call("suppressions.list", {})).items).toMatchObject([{ userId: "ada", deletionId: id }]);
+  await app.call("suppressions.lift", { userId: "ada" });
+  await track(app, "web", "ada");
+  await app.settle();
+  expect((await app.call("profiles.list", {})).items).toMatchObject([{ userId: "ada", events: 1 }]);
+});
+
+test("it is an option: without it later messages make a new profile", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  await track(app, "web", "ada");
+  await app.call("deletions.create", { userIds: ["ada"], suppress: false });
+  expect(await track(app, "web", "ada")).toEqual({ success: true });
+  await app.settle();
+  expect((await app.call("profiles.list", {})).items).toMatchObject([{ userId: "ada", events: 1 }]);
+});
+
+test("a user whom nobody knows is said to be unknown, and is suppressed all the same", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  const deletion = await app.call("deletions.create", { userIds: ["nobody", "nobody"] });
+  expect(deletion).toMatchObject({
+    state: "nothing_to_send",
+    users: [{ userId: "nobody", known: false, detail: "No profile has this userId, so there was nothing to delete.", messageIds: [] }],
+  });
+  expect(await track(app, "web", "nobody")).toMatchObject({ rejected: [{ reason: "suppressed" }] });
+});
+
+test("without a destination that is enabled nothing is sent, and the request says why", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect({ enabled: false });
+  await track(app, "web", "ada");
+  const deletion = await app.call("deletions.create", { userIds: ["ada"] });
+  expect(deletion).toMatchObject({ state: "nothing_to_send", users: [{ known: true, sourceIds: [], messageIds: [] }] });
+  expect(deletion.users[0]?.detail).toContain("No source that knows the user has a destination enabled");
+});
+
+test("the request's state follows its deliveries, over retries to their end", async ({ start }) => {
+  const app = await openShop(start, (response, _, count) => void response.writeHead(count < 3 ? 503 : 200).end());
+  await track(app, "web", "ada");
+  await app.settle();
+  await app.connect();
+  const { id, state } = await app.call("deletions.create", { userIds: ["ada"] });
+  expect(["queued", "sending"]).toContain(state);
+  await app.settle();
+  expect(await app.call("deletions.get", { id })).toMatchObject({ state: "waiting" });
+  await app.advance({ to: "idle" });
+  expect((await app.call("deletions.list", {})).items).toMatchObject([{ id, state: "delivered" }]);
+  expect(await app.call("deletions.delete", { id })).toEqual({ id });
+  expect(await app.refused("deletions.get", { id })).toEqual({ status: 404, code: "not_found" });
+});
+
+test("leaving an audience by deletion sends no identify, and the user is no member any more", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  await track(app, "web", "ada");
+  const rule = { event: "Bought", withinDays: 7 };
+  const { id } = await app.call("audiences.create", { name: "Buyers", rule, sync: "each-event" });
+  await app.call("deletions.create", { userIds: ["ada"] });
+  await app.advance({ byMs: 8 * 24 * 60 * 60 * 1000 });
+  expect(await app.call("audiences.sync", { id })).toEqual({ entered: 0, left: 0 });
+  expect(await app.call("audiences.get", { id })).toMatchObject({ size: 0 });
+  await app.settle();
+  const identifies = app.webhook.requests.map(({ body }) => JSON.parse(body) as Message).filter(({ type }) => type === "identify");
+  expect(identifies).toMatchObject([{ userId: "ada", traits: { buyers: true } }]);
+});
+
+test("two userIds of one profile, both named, are both deleted; one that is not named is spoken of", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  for (const userId of ["old", "new"]) await track(app, "web", userId);
+  await app.ingest("/v1/alias", { userId: "new", previousId: "old" }, "web");
+  const both = await app.call("deletions.create", { userIds: ["old", "x", "new"] });
+  expect(both.users).toMatchObject([{ known: true }, { known: false }, { known: true }]);
+  await app.settle();
+  expect(new Set(deletes(app.webhook.requests).map(({ userId }) => userId))).toEqual(new Set(["new", "old"]));
+
+  for (const userId of ["first", "second"]) await track(app, "web", userId);
+  await app.ingest("/v1/alias", { userId: "second", previousId: "first" }, "web");
+  const one = await app.call("deletions.create", { userIds: ["second"] });
+  expect(one.users[0]?.detail).toContain('The profile had the userId "first" too');
+});

@@ -70,4 +70,28 @@ describe("many deliveries", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Message details" }).waitFor();
   });
+
+  test("stand in the order of their due times, as far as one scrolls, and leave when their time has come", async ({ open, inspector }) => {
+    await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send(Array.from({ length: 700 }, (_, nth) => ({ userId: `u_${nth}`, event: "Order Completed" })));
+    await inspector.call("pipeline.settle", { timeoutMs: 20_000 });
+    const { page } = await open("/retries");
+    const retries = retriesPage(page);
+    await expect.poll(() => states(page)).toEqual([700, 0]);
+    const due = await inspector.call("deliveries.list", { state: "waiting", order: "due", limit: 1000 });
+    const users = due.items.map(({ userId }) => userId);
+    const first = retries.rows.first().locator("code");
+    await expect.poll(() => first.textContent()).toBe(users[0]);
+    await retries.grid.focus();
+    await page.keyboard.press("End");
+    await expect.poll(() => retries.active.locator("code").textContent()).toBe(users.at(-1));
+    expect(await retries.rows.count()).toBeLessThan(100);
+    await page.keyboard.press("Home");
+    await expect.poll(() => retries.active.locator("code").textContent()).toBe(users[0]);
+    await inspector.call("clock.advance", { to: "next-due" });
+    const next = await inspector.call("deliveries.list", { state: "waiting", order: "due", limit: 1 });
+    expect(next.items[0]?.userId).not.toBe(users[0]);
+    await expect.poll(() => first.textContent()).toBe(next.items[0]?.userId);
+  });
 });

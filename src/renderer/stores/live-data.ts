@@ -109,15 +109,18 @@ async function read(entry: Entry): Promise<void> {
 
 function refreshAll(): void {
   for (const entry of entries.values()) refresh(entry);
+  useFeed.setState(({ missed }) => ({ missed: missed + 1 }));
 }
 
 type Feed = {
   connection: "connecting" | "connected" | "lost";
   /** The newest changes, for those who follow more than a call: each list of changes is a new one. */
   changes: readonly Change[];
+  /** How many times changes were missed; all may then be different. */
+  missed: number;
 };
 
-export const useFeed = create<Feed>()(() => ({ connection: "connecting", changes: [] }));
+export const useFeed = create<Feed>()(() => ({ connection: "connecting", changes: [], missed: 0 }));
 
 /** Once, at the start. */
 export function followChanges(): () => void {

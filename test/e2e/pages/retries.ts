@@ -10,6 +10,7 @@ export function retriesPage(page: Page) {
     state: (name: "waiting" | "failed" | "expired" | "cancelled") => view.getByRole("radio", { name: new RegExp(name) }),
     grid: view.getByRole("grid"),
     rows: view.getByRole("grid").locator("[role=row][aria-selected]"),
+    active: view.getByRole("row", { selected: true }),
     retryAll: view.getByRole("button", { name: /^Retry/ }),
     dialog,
     title: dialog.getByRole("heading"),

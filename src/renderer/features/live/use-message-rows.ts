@@ -1,7 +1,7 @@
 /** The rows of the list as React sees them: one window of rows per filter, fed by the stream of changes. */
 
 import { useEffect, useReducer, useRef, useState } from "react";
-import { useFeed, useLive } from "../../stores/live-data.ts";
+import { useFeed } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import type { ListFilter } from "./list-filter.ts";
 import { createMessageRows, type MessageRows } from "./message-rows.ts";
@@ -39,7 +39,8 @@ export function useMessageRows(input: MessageRowsInput | null, total: number | u
       },
     });
     if (latestTotal.current !== undefined) rows.totalIs(latestTotal.current);
-    const stopHearing = useFeed.subscribe(({ changes }, before) => {
+    const stopHearing = useFeed.subscribe(({ changes, missed }, before) => {
+      if (missed !== before.missed) rows.readAgain();
       if (changes !== before.changes) rows.hear(changes);
     });
     return () => {
@@ -48,14 +49,6 @@ export function useMessageRows(input: MessageRowsInput | null, total: number | u
     };
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the input
   }, [key]);
-
-  // Nothing brings this answer anew but a feed that has missed changes.
-  const { answer: about } = useLive("about.get", {}, []);
-  const lastAbout = useRef(about);
-  useEffect(() => {
-    if (lastAbout.current !== undefined && lastAbout.current !== about) shown?.readAgain();
-    lastAbout.current = about;
-  }, [shown, about]);
 
   return shown;
 }

@@ -1,131 +1,176 @@
 /**
- * The deliveries of the Retries view. The list comes in pages and is read anew while it changes; what a row shows beside
- * it is read for the rows on the screen only, and forgotten with them.
+ * The rows of the Retries view: a stretch of the list around what is in view, read from a place in it and read again from
+ * there while deliveries move. Places are learnt on the way down, so that the way up needs no more than the one before.
  */
 
-import { useEffect, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import type { DeliveryState, MessageType } from "../../../domain/states.ts";
-import { useFeed } from "../../stores/live-data.ts";
-import { call } from "../../transport/transport.ts";
-import { roundMarks, type RoundMark } from "./lane-marks.ts";
 
 export type DeliveryRow = AnswerOf<"deliveries.list">["items"][number];
-type RowFilter = { state: DeliveryState; destinationId: string | null };
-type DeliveryRows = { rows: DeliveryRow[]; total: number; error: Error | null; isReady: boolean };
 
-const pageSize = 500;
+type DeliveryRowsOptions = {
+  read: (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"deliveries.list">>;
+  /** Where the list goes on after a row. */
+  cursorAfter: (row: DeliveryRow) => string;
+  /** Answers what cancels it. */
+  later: (ms: number, run: () => void) => () => void;
+  onChange: () => void;
+};
 
-/** The list is sorted here, by due time, so that all of it has to be here; more than this nobody looks through. */
-export const mostRows = 2000;
+export type DeliveryRows = {
+  isReady(): boolean;
+  error(): Error | null;
+  /** Deliveries that match. */
+  total(): number;
+  /** Rows of the list: as many, unless some above the stretch have left meanwhile. */
+  count(): number;
+  /** Undefined: not read yet. */
+  rowAt(position: number): DeliveryRow | undefined;
+  positionOf(id: string): number | null;
+  /** When the oldest delivery that was read was made. */
+  oldestAt(): number;
+  /** The rows in view. */
+  look(first: number, last: number): void;
+  /** Deliveries have moved. */
+  change(): void;
+  stop(): void;
+};
+
+/** Rows around the view, so that a turn of the wheel shows what is there. */
+const margin = 40;
+
+/** What one reading may ask for. */
+const mostRead = 1000;
+
+/** From one place that is remembered to the next. */
+const placeStep = 50;
 
 /** Between two readings of a list that changes all the time. */
 const pauseMs = 400;
 
-const nothing: DeliveryRows = { rows: [], total: 0, error: null, isReady: false };
+/** After a failure. */
+const retryMs = 2000;
 
-export function useDeliveryRows({ state, destinationId }: RowFilter): DeliveryRows {
-  const [answer, setAnswer] = useState({ key: "", ...nothing });
-  const key = `${state} ${destinationId ?? ""}`;
-  useEffect(() => {
-    let stopped = false;
-    let running = false;
-    let again = false;
-    let timer = 0;
-    const load = async (): Promise<void> => {
-      running = true;
-      try {
-        const rows: DeliveryRow[] = [];
-        let total = 0;
-        let cursor: string | undefined;
-        do {
-          const page = await call("deliveries.list", {
-            state,
-            limit: pageSize,
-            ...(destinationId === null ? {} : { destinationId }),
-            ...(cursor === undefined ? {} : { cursor }),
-          });
-          rows.push(...page.items);
-          total = page.total;
-          cursor = page.nextCursor ?? undefined;
-        } while (cursor !== undefined && rows.length < mostRows && !stopped);
-        if (!stopped) setAnswer({ key, rows: inOrder(rows), total, error: null, isReady: true });
-      } catch (error) {
-        if (!stopped) setAnswer((before) => ({ ...before, key, error: error instanceof Error ? error : new Error(String(error)) }));
-      }
-      running = false;
-      timer = window.setTimeout(() => {
-        timer = 0;
-        if (again && !stopped) start();
-      }, pauseMs);
-    };
-    const start = (): void => {
-      again = false;
-      void load();
-    };
-    const change = (): void => {
-      again = true;
-      if (!running && timer === 0) start();
-    };
-    start();
-    const unsubscribe = useFeed.subscribe(({ changes, connection }, before) => {
-      const isBack = connection === "connected" && before.connection !== "connected";
-      if (isBack || (changes !== before.changes && changes.some(({ area }) => area === "deliveries" || area === "messages"))) change();
+export function createDeliveryRows({ read, cursorAfter, later, onChange }: DeliveryRowsOptions): DeliveryRows {
+  const places = new Map<number, string | undefined>([[0, undefined]]);
+  let view = { first: 0, last: margin };
+  let start = 0;
+  let rows: DeliveryRow[] = [];
+  let total = 0;
+  let count = 0;
+  let oldestAt = Infinity;
+  let isReady = false;
+  let isStale = true;
+  let isReading = false;
+  let isStopped = false;
+  let error: Error | null = null;
+  let lastWanting: string | null = null;
+  let cancelPause: (() => void) | null = null;
+
+  /** The list may have become shorter than where the view still is. */
+  const firstInView = (): number => Math.min(view.first, Math.max(0, count - 1));
+  const wantedFirst = (): number => Math.max(0, firstInView() - margin);
+
+  function isCovered(): boolean {
+    return isReady && start <= firstInView() && start + rows.length >= Math.min(view.last + 1, count);
+  }
+
+  function forgetPlacesAfter(last: number): void {
+    for (const place of places.keys()) if (place > last) places.delete(place);
+  }
+
+  /** Where a stretch begins, so that the rows in view stay where they are although some above them have left. */
+  function aligned(place: number, items: readonly DeliveryRow[]): number {
+    if (place === 0) return 0;
+    const before = Math.max(...[...places.keys()].filter((each) => each < place));
+    for (let at = view.first; at <= view.last; at += 1) {
+      const id = rows[at - start]?.id;
+      const index = id === undefined ? -1 : items.findIndex((item) => item.id === id);
+      if (index !== -1) return Math.max(before + 1, at - index);
+    }
+    return place;
+  }
+
+  async function readStretch(): Promise<void> {
+    isStale = false;
+    const place = Math.max(...[...places.keys()].filter((each) => each <= wantedFirst()));
+    const cursor = places.get(place);
+    const limit = Math.min(mostRead, Math.max(view.last, view.first) + margin + 1 - place);
+    const { items, nextCursor, total: matching } = await read({ limit, ...(cursor === undefined ? {} : { cursor }) });
+    if (place > 0 && items.length === 0) {
+      // Nothing is left of what stood here.
+      forgetPlacesAfter(0);
+      return readStretch();
+    }
+    const from = aligned(place, items);
+    const end = from + items.length;
+    forgetPlacesAfter(place - 1);
+    places.set(from, cursor);
+    for (let next = placeStep; next <= items.length; next += placeStep) {
+      const before = items[next - 1];
+      if (before !== undefined) places.set(from + next, cursorAfter(before));
+    }
+    total = matching;
+    count = nextCursor === null ? end : Math.max(total, end + 1);
+    start = Math.min(Math.max(from, wantedFirst()), end);
+    rows = items.slice(start - from);
+    for (const { createdAt } of items) oldestAt = Math.min(oldestAt, Date.parse(createdAt));
+    isReady = true;
+  }
+
+  /** What is not there is read at once; what may have changed, failed, or did not come at the last reading, after a pause. */
+  function work(): void {
+    const wanting = isCovered() ? null : `${view.first} ${view.last} ${count} ${start} ${rows.length}`;
+    if (isStopped || isReading || (wanting === null && !isStale)) return;
+    if (cancelPause !== null && (wanting === null || wanting === lastWanting || error !== null)) return;
+    lastWanting = wanting;
+    cancelPause?.();
+    cancelPause = null;
+    isReading = true;
+    void run();
+  }
+
+  async function run(): Promise<void> {
+    try {
+      await readStretch();
+      error = null;
+    } catch (cause) {
+      error = cause instanceof Error ? cause : new Error(String(cause));
+      isStale = true;
+    }
+    isReading = false;
+    if (isStopped) return;
+    cancelPause = later(error === null ? pauseMs : retryMs, () => {
+      cancelPause = null;
+      work();
     });
-    return () => {
-      stopped = true;
-      window.clearTimeout(timer);
-      unsubscribe();
-    };
-  }, [key, state, destinationId]);
-  return answer.key === key ? answer : nothing;
-}
+    onChange();
+    work();
+  }
 
-/** By due time; what is not due stays as it came, the newest first. */
-function inOrder(rows: DeliveryRow[]): DeliveryRow[] {
-  return rows.sort((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
-}
+  work();
 
-export type RowDetails = { type: MessageType | null; event: string | null; userId: string | null; marks: RoundMark[] };
-
-/** At once, so that scrolling does not wait behind rows that have left. */
-const mostReading = 4;
-
-/** Of the rows on the screen, by the delivery's id; each is read again when its delivery has moved. */
-export function useRowDetails(shown: readonly DeliveryRow[]): ReadonlyMap<string, RowDetails> {
-  const [details, setDetails] = useState<ReadonlyMap<string, RowDetails>>(new Map());
-  const read = useRef(new Map<string, { version: string; details: RowDetails | null }>());
-  const wanted = useRef<readonly DeliveryRow[]>([]);
-  const reading = useRef(0);
-  wanted.current = shown;
-  const version = (row: DeliveryRow): string => `${row.state} ${row.rounds}`;
-  const key = shown.map((row) => `${row.id} ${version(row)}`).join();
-
-  useEffect(() => {
-    const known = read.current;
-    const next = async (): Promise<void> => {
-      const row = wanted.current.find((each) => known.get(each.id)?.version !== version(each));
-      if (row === undefined || reading.current >= mostReading) return;
-      reading.current += 1;
-      const before = known.get(row.id)?.details ?? null;
-      known.set(row.id, { version: version(row), details: before });
-      try {
-        known.set(row.id, { version: version(row), details: await readDetails(row) });
-      } catch {
-        // Gone with its message, or no answer: the row stays as it is until the list is read again.
-      }
-      reading.current -= 1;
-      setDetails(new Map([...known].flatMap(([id, { details }]) => (details === null ? [] : [[id, details] as const]))));
-      void next();
-    };
-    const ids = new Set(wanted.current.map(({ id }) => id));
-    for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
-    for (let place = reading.current; place < mostReading; place++) void next();
-  }, [key]);
-  return details;
-}
-
-async function readDetails(row: DeliveryRow): Promise<RowDetails> {
-  const { type, event, userId, deliveries } = await call("messages.get", { id: row.messageRowId });
-  return { type, event, userId, marks: roundMarks(deliveries.find(({ id }) => id === row.id)?.attempts ?? []) };
+  return {
+    isReady: () => isReady,
+    error: () => error,
+    total: () => total,
+    count: () => count,
+    rowAt: (position) => rows[position - start],
+    positionOf(id) {
+      const at = rows.findIndex((row) => row.id === id);
+      return at === -1 ? null : start + at;
+    },
+    oldestAt: () => oldestAt,
+    look(first, last) {
+      view = { first, last };
+      work();
+    },
+    change() {
+      isStale = true;
+      work();
+    },
+    stop() {
+      isStopped = true;
+      cancelPause?.();
+    },
+  };
 }

@@ -3,32 +3,13 @@ import type { RetryProfile } from "../../../domain/configuration.ts";
 import { builtInProfiles } from "../../../domain/retry.ts";
 import { deliveryOf, startsAt, time } from "../timeline/delivery.fixture.ts";
 import type { AroundNow } from "./around-now.ts";
-import { comingOf, drawLane, roundMarks } from "./lane-marks.ts";
+import { comingOf, drawLane } from "./lane-marks.ts";
 
 const hour = 3_600_000;
 const [profile] = builtInProfiles as [RetryProfile];
 const axis: AroundNow = { scale: "linear", width: 800, pastMs: hour, futureMs: hour };
 
 describe("the lane of a delivery", () => {
-  test("has a mark per round: the success, else the longest attempt", () => {
-    const attempt = (round: number, outcome: "timeout" | "http_error" | "success", durationMs: number) => ({
-      round,
-      outcome,
-      durationMs,
-      startedAt: time(startsAt + round * 1000),
-    });
-    const marks = roundMarks([
-      attempt(1, "http_error", 3),
-      attempt(1, "timeout", 5000),
-      attempt(2, "http_error", 900),
-      attempt(2, "success", 2),
-    ]);
-    expect(marks.map(({ round, outcome }) => [round, outcome])).toEqual([
-      [1, "timeout"],
-      [2, "success"],
-    ]);
-  });
-
   test("goes on at the seeded times of its own window", () => {
     const marks = [1, 2, 3].map((round) => ({ round, at: startsAt + (round - 3) * hour, outcome: "http_error" as const }));
     const delivery = { ...deliveryOf({ state: "waiting", rounds: 3 }), firstAttemptAt: time(startsAt) };

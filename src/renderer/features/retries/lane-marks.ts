@@ -10,18 +10,6 @@ import { xAround, type AroundNow } from "./around-now.ts";
 
 export type RoundMark = { round: number; at: number; outcome: Outcome };
 
-/** A mark per round: of several attempts that of the success, else the longest. */
-export function roundMarks(attempts: readonly { round: number; startedAt: string; durationMs: number; outcome: Outcome }[]): RoundMark[] {
-  const rounds = new Map<number, RoundMark & { weight: number }>();
-  for (const { round, startedAt, durationMs, outcome } of attempts) {
-    const weight = outcome === "success" ? Infinity : durationMs;
-    const at = Date.parse(startedAt);
-    const known = rounds.get(round);
-    if (known === undefined || weight > known.weight) rounds.set(round, { round, at: Math.min(at, known?.at ?? at), outcome, weight });
-  }
-  return [...rounds.values()].map(({ round, at, outcome }) => ({ round, at, outcome }));
-}
-
 type ComingOptions = { delivery: DeliverySummaryAnswer; marks: readonly RoundMark[]; profile: RetryProfile; seed: number; jitter: boolean };
 
 /** The next round, on record, and those after it at their seeded times. */

@@ -1,7 +1,7 @@
 /** All lanes together under one axis of clock time, as many of them at a time as the window shows. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useLayoutEffect, useMemo, useRef, useState, type CSSProperties } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { builtInProfiles } from "../../../domain/retry.ts";
 import type { DeliveryState } from "../../../domain/states.ts";
@@ -10,7 +10,7 @@ import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
 import type { ScaleName } from "../timeline/scale.ts";
 import { labelsAround, nowX, type AroundNow } from "./around-now.ts";
-import { useRowDetails, type DeliveryRow } from "./delivery-rows.ts";
+import type { DeliveryRow, DeliveryRows } from "./delivery-rows.ts";
 import { RetryRow } from "./retry-row.tsx";
 
 const rowPx = 20;
@@ -22,7 +22,7 @@ const marginRows = 10;
 const [hour, farthest] = [3_600_000, 30 * 86_400_000];
 
 type Props = {
-  rows: readonly DeliveryRow[];
+  rows: DeliveryRows;
   state: DeliveryState;
   scale: ScaleName;
   destinations: AnswerOf<"destinations.list">["items"];
@@ -37,9 +37,11 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
   const body = useRef<HTMLDivElement>(null);
   const axisCell = useRef<HTMLSpanElement>(null);
   const width = useWidth(axisCell);
-  const [activeId, setActiveId] = useState<string | null>(null);
+  /** Without an id, the row of that place is still being read. */
+  const [active, setActive] = useState<{ place: number; id: string | null } | null>(null);
+  const count = rows.count();
   const virtual = useVirtualizer({
-    count: rows.length,
+    count,
     getScrollElement: () => body.current,
     estimateSize: () => rowPx,
     overscan: marginRows,
@@ -47,24 +49,28 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
     scrollPaddingStart: headPx,
   });
   const items = virtual.getVirtualItems();
-  const shown = useMemo(() => items.flatMap(({ index }) => rows[index] ?? []), [items, rows]);
-  const details = useRowDetails(shown);
   const surroundings = useMemo(() => whereTo(destinations, profiles), [destinations, profiles]);
   const thisHour = Math.floor(now / hour) * hour;
+  const oldestAt = rows.oldestAt();
   const axis = useMemo(
-    () => axisOf({ rows, state, scale, width, now: thisHour, longest: surroundings.longest }),
-    [rows, state, scale, width, thisHour, surroundings],
+    () => axisOf({ oldestAt, state, scale, width, now: thisHour, longest: surroundings.longest }),
+    [oldestAt, state, scale, width, thisHour, surroundings],
   );
 
-  const place = Math.max(
-    0,
-    rows.findIndex(({ id }) => id === activeId),
-  );
-  const active = rows[place];
+  const [firstShown, lastShown] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
+  useEffect(() => rows.look(firstShown, lastShown), [rows, firstShown, lastShown]);
+
+  const found = active === null || active.id === null ? null : rows.positionOf(active.id);
+  const place = Math.min(Math.max(0, count - 1), found ?? active?.place ?? 0);
+  const activeRow = active === null || (active.id !== null && found === null) ? undefined : rows.rowAt(place);
+  const activeId = activeRow?.id ?? null;
+  useEffect(() => {
+    if (activeId !== null) setActive({ place, id: activeId });
+  }, [place, activeId]);
   const move = (to: number): void => {
-    const next = Math.min(rows.length - 1, Math.max(0, to));
-    setActiveId(rows[next]?.id ?? null);
-    virtual.scrollToIndex(next);
+    const next = Math.min(count - 1, Math.max(0, to));
+    setActive({ place: next, id: rows.rowAt(next)?.id ?? null });
+    if (next >= 0) virtual.scrollToIndex(next);
   };
   const page = Math.max(1, Math.floor((body.current?.clientHeight ?? 0) / rowPx) - 2);
   const steps: Record<string, number> = {
@@ -74,18 +80,23 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
     ArrowUp: -1,
     PageDown: page,
     PageUp: -page,
-    Home: -rows.length,
-    End: rows.length,
+    Home: -count,
+    End: count,
   };
-  const step = (key: string): void => move(activeId === null ? 0 : place + (steps[key] ?? 0));
+  const step = (key: string): void => {
+    const by = steps[key] ?? 0;
+    if (active === null) move(0);
+    // The row has left: the one below it has taken its place.
+    else move(place + (activeRow === undefined && active.id !== null && by > 0 ? by - 1 : by));
+  };
   useKeys({
     j: () => step("j"),
     k: () => step("k"),
     Enter: () => {
-      if (active !== undefined && activeId !== null) onOpen(active);
+      if (activeRow !== undefined) onOpen(activeRow);
     },
     r: () => {
-      if (active !== undefined && activeId !== null) onRetry(active);
+      if (activeRow !== undefined) onRetry(activeRow);
     },
   });
 
@@ -99,9 +110,9 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
       role="grid"
       tabIndex={0}
       aria-label={state === "waiting" ? "Deliveries that are waiting, by due time" : `Deliveries that are ${state}, newest first`}
-      aria-rowcount={rows.length + 1}
-      aria-activedescendant={activeId === null || active === undefined ? undefined : `retry-${active.id}`}
-      onFocus={() => setActiveId((before) => before ?? rows[0]?.id ?? null)}
+      aria-rowcount={count + 1}
+      aria-activedescendant={activeId === null || place < firstShown || place > lastShown ? undefined : `retry-${activeId}`}
+      onFocus={() => setActive((before) => before ?? { place: firstShown, id: rows.rowAt(firstShown)?.id ?? null })}
       onKeyDown={(event) => {
         if (!(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
         event.preventDefault();
@@ -134,7 +145,7 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
           </div>
         </div>
         {items.map(({ index, start }) => {
-          const row = rows[index];
+          const row = rows.rowAt(index);
           if (row === undefined) return null;
           const { name, profile } = surroundings.of(row.destinationId);
           return (
@@ -144,7 +155,6 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
               top={start - headPx}
               place={index}
               row={row}
-              details={details.get(row.id)}
               destination={name}
               profile={profile}
               isActive={row.id === activeId}
@@ -177,16 +187,15 @@ function whereTo(destinations: Props["destinations"], profiles: Props["profiles"
   };
 }
 
-type AxisOptions = { rows: readonly DeliveryRow[]; state: DeliveryState; scale: ScaleName; width: number; now: number; longest: number };
+type AxisOptions = { oldestAt: number; state: DeliveryState; scale: ScaleName; width: number; now: number; longest: number };
 
 /** Waiting ones have a past and a future as long as the longest window; linear, the hour that matters. Settled ones have a past. */
-function axisOf({ rows, state, scale, width, now, longest }: AxisOptions): AroundNow {
+function axisOf({ oldestAt, state, scale, width, now, longest }: AxisOptions): AroundNow {
   if (state === "waiting") {
     const side = scale === "linear" ? hour : longest;
     return { scale, width, pastMs: side, futureMs: side };
   }
-  const oldest = rows.reduce((least, { createdAt }) => Math.min(least, Date.parse(createdAt)), now);
-  return { scale, width, pastMs: Math.min(farthest, now - oldest + hour), futureMs: 0 };
+  return { scale, width, pastMs: Math.min(farthest, now - Math.min(now, oldestAt) + hour), futureMs: 0 };
 }
 
 function useWidth(element: React.RefObject<HTMLElement | null>): number {

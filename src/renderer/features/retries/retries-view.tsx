@@ -10,9 +10,10 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { useScale } from "../timeline/kept-scale.ts";
-import { mostRows, useDeliveryRows, type DeliveryRow } from "./delivery-rows.ts";
+import type { DeliveryRow } from "./delivery-rows.ts";
 import { RetriesList } from "./retries-list.tsx";
 import { RetryAll } from "./retry-all.tsx";
+import { useDeliveryRows } from "./use-delivery-rows.ts";
 import "./retries.css";
 
 const states = ["waiting", "failed", "expired", "cancelled"] as const;
@@ -29,7 +30,7 @@ export function RetriesView() {
   const { scale, setScale } = useScale();
   const chosen = destinations?.find(({ id }) => id === query["destination"]);
   const destinationId = chosen?.id ?? null;
-  const { rows, total, error, isReady } = useDeliveryRows({ state, destinationId });
+  const rows = useDeliveryRows({ state, destinationId });
   const [refusal, setRefusal] = useState<Error | null>(null);
 
   const open = (row: DeliveryRow): void => go({ view: "live", path: [row.messageRowId] });
@@ -71,17 +72,12 @@ export function RetriesView() {
           ]}
           onChange={setScale}
         />
-        <RetryAll state={state} destinationId={destinationId} destinationName={chosen?.name ?? null} total={total} />
+        <RetryAll state={state} destinationId={destinationId} destinationName={chosen?.name ?? null} total={rows?.total() ?? 0} />
       </header>
-      <ProblemText error={refusal ?? error} />
-      {total > mostRows ? (
-        <p className="retries-more muted">
-          These are the newest {count(mostRows)} of {count(total)}. Choose a destination to see fewer; Retry takes up all of them.
-        </p>
-      ) : null}
-      {isReady && rows.length === 0 ? (
+      <ProblemText error={refusal ?? rows?.error() ?? null} />
+      {rows?.isReady() === true && rows.total() === 0 ? (
         <NothingHere state={state} destination={chosen?.name ?? null} />
-      ) : destinations === undefined || profiles === undefined || settings === undefined ? null : (
+      ) : rows === null || destinations === undefined || profiles === undefined || settings === undefined ? null : (
         <RetriesList
           // Each list begins at its own top.
           key={`${state} ${destinationId ?? ""}`}

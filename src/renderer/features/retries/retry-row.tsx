@@ -5,8 +5,8 @@ import type { RetryProfile } from "../../../domain/configuration.ts";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { clockTime, span } from "../../kit/words.ts";
 import type { AroundNow } from "./around-now.ts";
-import type { DeliveryRow, RowDetails } from "./delivery-rows.ts";
-import { comingOf, drawLane, type LanePath } from "./lane-marks.ts";
+import type { DeliveryRow } from "./delivery-rows.ts";
+import { comingOf, drawLane, type LanePath, type RoundMark } from "./lane-marks.ts";
 
 /** What every row needs to know beside its delivery. */
 type RowSurroundings = { axis: AroundNow; now: number; seed: number; jitter: boolean };
@@ -16,7 +16,6 @@ type Props = RowSurroundings & {
   top: number;
   place: number;
   row: DeliveryRow;
-  details: RowDetails | undefined;
   destination: string;
   profile: RetryProfile;
   isActive: boolean;
@@ -28,7 +27,6 @@ export const RetryRow = memo(function RetryRow({
   top,
   place,
   row,
-  details,
   destination,
   profile,
   isActive,
@@ -38,10 +36,13 @@ export const RetryRow = memo(function RetryRow({
   seed,
   jitter,
 }: Props) {
-  const marks = details?.marks;
-  const coming = useMemo(() => comingOf({ delivery: row, marks: marks ?? [], profile, seed, jitter }), [row, marks, profile, seed, jitter]);
+  const marks = useMemo(
+    () => row.marks.map(({ round, startedAt, outcome }): RoundMark => ({ round, at: Date.parse(startedAt), outcome })),
+    [row],
+  );
+  const coming = useMemo(() => comingOf({ delivery: row, marks, profile, seed, jitter }), [row, marks, profile, seed, jitter]);
   const endsAt = row.state === "waiting" ? parsed(row.windowEndsAt) : null;
-  const drawing = drawLane({ axis, now, marks: marks ?? [], coming, startsAt: marks?.[0]?.at ?? parsed(row.firstAttemptAt), endsAt });
+  const drawing = drawLane({ axis, now, marks, coming, startsAt: marks[0]?.at ?? parsed(row.firstAttemptAt), endsAt });
   const due = parsed(row.nextAttemptAt);
   return (
     <div
@@ -65,14 +66,14 @@ export const RetryRow = memo(function RetryRow({
         )}
       </span>
       <span role="gridcell" className="retries-what">
-        <span className="clip">{details === undefined ? "" : (details.event ?? details.type ?? "no type").slice(0, 200)}</span>
-        <code className="clip">{(details === undefined ? row.messageRowId : (details.userId ?? "")).slice(0, 200)}</code>
+        <span className="clip">{(row.event ?? row.type ?? "no type").slice(0, 200)}</span>
+        <code className="clip">{(row.userId ?? row.anonymousId ?? "").slice(0, 200)}</code>
       </span>
       <span role="gridcell" className="clip muted retries-where">
         {destination.slice(0, 100)}
       </span>
       <span role="gridcell" className="retries-lane">
-        <svg width={axis.width} height="20" role="img" aria-label={laneSentence(row, details)}>
+        <svg width={axis.width} height="20" role="img" aria-label={laneSentence(row)}>
           <path d={drawing.track} stroke="var(--line-strong)" strokeWidth="1" />
           {drawing.end === "" ? null : <path d={drawing.end} stroke="var(--text-2)" strokeWidth="1.5" />}
           {drawing.paths.map((path) => (
@@ -102,8 +103,8 @@ function LaneMarks({ path: { kind, d, lines } }: { path: LanePath }) {
 
 const parsed = (time: string | null): number | null => (time === null ? null : Date.parse(time));
 
-function laneSentence(row: DeliveryRow, details: RowDetails | undefined): string {
+function laneSentence(row: DeliveryRow): string {
   const rounds = row.rounds === 1 ? "1 round" : `${row.rounds} rounds`;
-  const last = details?.marks.at(-1);
-  return `${rounds}${last === undefined ? "" : `, the last ${last.outcome} at ${clockTime(last.at)}`}`;
+  const last = row.marks.at(-1);
+  return `${rounds}${last === undefined ? "" : `, the last ${last.outcome} at ${clockTime(Date.parse(last.startedAt))}`}`;
 }

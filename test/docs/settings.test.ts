@@ -71,7 +71,7 @@ test.for([
   ["Flags of `hookyard serve`", serveHelp],
   ["Flags of `hookyard run`", runHelp],
 ] as const)("“%s” are those of its --help", ([heading, help]) => {
-  const flags = [...help.matchAll(/^ {2}(--[a-z-]+(?: [A-Z]+)?)/gm)].map(([, flag]) => flag);
+  const flags = [...help.matchAll(/^ {2}(--[a-z-]+(?: [A-Z]+)?)/gm)].map(([, flag = ""]) => flag);
   expect(flags.length).toBeGreaterThan(3);
   expect(namesBelow(heading)).toEqual(flags.toSorted());
 });

@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots`: pictures of every view, full and empty, light and dark, wide and narrow, into `out/screenshots`,
- * and the few of them that the documentation shows into `docs/screenshots`.
+ * and the few of them that the documentation shows into `docs/screenshots`. With names (`npm run screenshots -- message-waiting`) those views alone.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -28,6 +28,13 @@ const shown: Record<string, string> = {
   "full-endpoint-light-wide": "endpoints",
 };
 
+/** A part of one of them. */
+const part = { of: "full-message-waiting-light-wide", name: "timeline", selector: ".tl-section" };
+
+const wanted = process.argv.slice(2);
+const asWanted = (sights: readonly Sight[]): readonly Sight[] =>
+  wanted.length === 0 ? sights : sights.filter(({ name }) => wanted.includes(name));
+
 async function picture(browser: Browser, inspector: RunningInspector, sights: readonly Sight[], prefix: string): Promise<void> {
   const { page, problems, close } = await openGuarded(browser, inspector.url, { viewport: sizes.wide });
   await goInto(page, inspector.address, "/settings");
@@ -41,6 +48,8 @@ async function picture(browser: Browser, inspector: RunningInspector, sights: re
         const png = await page.screenshot({ path: join(all, `${name}.png`) });
         const title = shown[name];
         if (title !== undefined) writeFileSync(join(chosen, `${title}.png`), smallPng(png));
+        if (name === part.of)
+          writeFileSync(join(chosen, `${part.name}.png`), smallPng(await page.locator(part.selector).last().screenshot()));
       }
     }
     await page.setViewportSize(sizes.wide);
@@ -55,10 +64,10 @@ mkdirSync(chosen, { recursive: true });
 const browser = await launchBrowser();
 try {
   const empty = await startInspector();
-  await picture(browser, empty, emptySights, "empty");
+  await picture(browser, empty, asWanted(emptySights), "empty");
   await empty.stop();
   const full = await startInspector();
-  await picture(browser, full, fullSights(await fillWorkspace(full)), "full");
+  await picture(browser, full, asWanted(fullSights(await fillWorkspace(full))), "full");
   await full.stop();
 } finally {
   await browser.close();

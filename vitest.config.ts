@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 const patience = {
@@ -7,12 +8,15 @@ const patience = {
   retry: process.env["CI"] === undefined ? 0 : 1,
 };
 
+/** As its users import it; `test/testing/built-package.test.ts` takes the built one. */
+const resolve = { alias: { "hookyard/testing": fileURLToPath(new URL("src/testing/testing.ts", import.meta.url)) } };
+
 export default defineConfig({
   test: {
     // Every file has its own real sockets and stores; two at a time is what a small machine carries.
     maxWorkers: 2,
     projects: [
-      { test: { ...patience, name: "parts", include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
+      { resolve, test: { ...patience, name: "parts", include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
       {
         test: {
           ...patience,

@@ -1,6 +1,6 @@
 /**
- * Builds the headless program into `out/headless`, the inspector into `out/renderer` and the client library into `out/client`
- * when the sources are not those they were built from. Says so on standard error, and nothing when there is nothing to do.
+ * Builds the headless program into `out/headless`, the inspector into `out/renderer`, the client library into `out/client`
+ * and the library for tests into `out/testing` when the sources are not those they were built from. Says so on standard error, and nothing when there is nothing to do.
  */
 
 import { execFile } from "node:child_process";
@@ -25,6 +25,7 @@ export async function buildIfStale(): Promise<void> {
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
     buildInto({ output: join(root, "out", "renderer"), entry: "index.html", bundle: bundleRenderer }),
     buildInto({ output: join(root, "out", "client"), entry: "client.js", bundle: emitClient }),
+    buildInto({ output: join(root, "out", "testing"), entry: "testing.js", bundle: bundleTesting }),
   ]);
   writeFileSync(pagesStampFile, fingerprint);
 }
@@ -60,8 +61,28 @@ async function bundleRenderer(outDir: string): Promise<void> {
   }
 }
 
-async function bundleHeadless(outDir: string): Promise<void> {
+function bundleHeadless(outDir: string): Promise<void> {
+  return bundleForNode({ outDir, entry: join(root, "src", "headless", "cli.ts"), format: "es", file: "cli.js" });
+}
+
+/** What the library for tests shows, and so what its types are made of. */
+const shownByTesting = ["testing", "scenarios", "contract", "domain"];
+
+/** For `import`, and for the `require` that jest makes of it where it is not told otherwise; with the types. */
+export async function bundleTesting(outDir: string): Promise<void> {
+  const entry = join(root, "src", "testing", "testing.ts");
+  await bundleForNode({ outDir, entry, format: "es", file: "testing.js" });
+  await bundleForNode({ outDir, entry, format: "cjs", file: "testing.cjs" });
+  const types = join(outDir, "types");
+  await emit(join(root, "src", "testing", "tsconfig.build.json"), types);
+  for (const name of readdirSync(types)) if (!shownByTesting.includes(name)) rmSync(join(types, name), { recursive: true });
+}
+
+type Bundle = { outDir: string; entry: string; format: "es" | "cjs"; file: string };
+
+async function bundleForNode({ outDir, entry, format, file }: Bundle): Promise<void> {
   const { build } = await import("vite");
+  const chunk = format === "es" ? "js" : "cjs";
   await build({
     root,
     configFile: false,
@@ -72,20 +93,23 @@ async function bundleHeadless(outDir: string): Promise<void> {
       ssr: true,
       target: "node24",
       outDir,
-      emptyOutDir: true,
+      emptyOutDir: false,
       minify: false,
       rolldownOptions: {
-        input: join(root, "src", "headless", "cli.ts"),
-        output: { format: "es", entryFileNames: "cli.js", chunkFileNames: "[name]-[hash].js" },
+        input: entry,
+        output: { format, entryFileNames: file, chunkFileNames: `[name]-[hash].${chunk}` },
       },
     },
   });
 }
 
 /** File by file, with its types. */
-async function emitClient(outDir: string): Promise<void> {
+function emitClient(outDir: string): Promise<void> {
+  return emit(join(root, "src", "client", "tsconfig.build.json"), outDir);
+}
+
+async function emit(project: string, outDir: string): Promise<void> {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  const project = join(root, "src", "client", "tsconfig.build.json");
   await promisify(execFile)(process.execPath, [tsc, "-p", project, "--outDir", outDir]);
 }
 

@@ -15,10 +15,16 @@ export function readScenario(text: string): ReadScenario | { problems: FileProbl
   if ("problems" in file) return { problems: inOrder(file.problems) };
   if (file.value === null)
     return { problems: [{ line: 1, column: 1, message: "The file is empty. A scenario has at least a name and steps." }] };
+  const checked = checkScenario(file);
+  return "problems" in checked ? { problems: inOrder(checked.problems) } : checked;
+}
+
+/** The same for what was never a text: the places are whatever its maker calls them. */
+export function checkScenario(file: PlacedValue): ReadScenario | { problems: FileProblem[] } {
   const read = scenarioFile.safeParse(file.value, { reportInput: true });
-  if (!read.success) return { problems: inOrder(problemsOf(read.error.issues, file)) };
-  const wrong = findWrongReferences(read.data, file);
-  return wrong.length > 0 ? { problems: inOrder(wrong) } : { scenario: read.data, file };
+  if (!read.success) return { problems: problemsOf(read.error.issues, file) };
+  const problems = findWrongReferences(read.data, file);
+  return problems.length > 0 ? { problems } : { scenario: read.data, file };
 }
 
 function inOrder(problems: readonly FileProblem[]): FileProblem[] {

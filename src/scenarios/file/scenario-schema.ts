@@ -89,6 +89,14 @@ export const scenarioFile = members({
 
 export type Scenario = z.output<typeof scenarioFile>;
 export type ScenarioStep = z.output<typeof step>;
+/** As they are written. */
+export type ScenarioInput = z.input<typeof scenarioFile>;
+export type SendInput = z.input<typeof send>;
+export type PostInput = z.input<typeof post>;
+export type AdvanceInput = z.input<typeof advance>;
+export type ChangeInput = z.input<typeof change>;
+export type DeliveriesInput = z.input<typeof ofDeliveries>;
+export type ExpectInput = z.input<typeof expectStep>;
 export type SendStep = z.output<typeof send>;
 export type PostStep = z.output<typeof post>;
 export type Message = z.output<typeof message>;

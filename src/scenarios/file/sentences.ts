@@ -3,7 +3,7 @@
 import type { z } from "zod";
 import { isObject, type Json } from "../../domain/json.ts";
 import { inOneLine, unknownName } from "./members.ts";
-import type { FileProblem, Path, PlacedValue } from "./yaml-places.ts";
+import { rawAt, type FileProblem, type Path, type PlacedValue } from "./yaml-places.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -30,7 +30,7 @@ function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProb
 }
 
 function mismatch(path: Path, file: PlacedValue, message: string): FileProblem {
-  const value = valueAt(file.value, path);
+  const value = rawAt(file, path);
   const wanted = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? message;
   if (value === undefined) return { ...file.placeOf(path), message: `${label(path)} is missing: ${wanted}.` };
   return { ...file.placeOf(path), message: `${label(path)} must be ${wanted}, but it is ${shown(value)}.` };
@@ -49,7 +49,7 @@ const kinds: [RegExp, string][] = [
 /** The alternative that came closest is the one that was meant. */
 function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, path: Path, file: PlacedValue): FileProblem[] {
   const alternatives = issue.errors.filter((issues) => issues.length > 0);
-  const value = valueAt(file.value, path);
+  const value = rawAt(file, path);
   const ofRightKind = alternatives.filter(
     (issues) => !issues.some((one) => one.path.length === 0 && one.code !== "unrecognized_keys" && one.code !== "custom"),
   );
@@ -119,13 +119,4 @@ function shown(value: Json): string {
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   if (typeof value === "object") return Object.keys(value).length === 0 ? "an empty mapping" : "a mapping";
   return inOneLine(typeof value === "string" ? JSON.stringify(value) : String(value));
-}
-
-function valueAt(value: Json, path: Path): Json | undefined {
-  let at: Json | undefined = value;
-  for (const key of path) {
-    if (Array.isArray(at)) at = at[Number(key)];
-    else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-  }
-  return at;
 }

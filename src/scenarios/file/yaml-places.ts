@@ -1,7 +1,7 @@
 /** From YAML to the JSON it says, with the place of every value, so that whatever is wrong with one can be shown where it is. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node } from "yaml";
-import type { Json, JsonObject } from "../../domain/json.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { inOneLine } from "./members.ts";
 
 /** Both count from 1. */
@@ -17,6 +17,13 @@ export type PlacedValue = {
   /** Where the name of the member at this path is written. */
   placeOfName(path: Path): Place;
 };
+
+/** What is there as the file has it, where durations are still written as people write them. */
+export function rawAt({ value }: Pick<PlacedValue, "value">, path: Path): Json | undefined {
+  let at: Json | undefined = value;
+  for (const key of path) at = Array.isArray(at) ? at[Number(key)] : isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  return at;
+}
 
 /** Aliases make a small file large: a scenario that needs more than this is not written by hand. */
 const mostValues = 200_000;

@@ -63,24 +63,27 @@ function markOf(state: ScenarioStepResult["state"], paint: Paint): string {
 }
 
 function expectationLines(one: ScenarioExpectationResult, start: string, report: ScenarioReport, paint: Paint): string[] {
-  const lines = [`${start}${shown(one.text)}`];
-  if (one.passed) return lines;
-  lines.push(
-    `      ${paint.bad(placeText(report, one))}`,
-    `      expected  ${paint.good(shown(one.expected))}`,
-    `      actual    ${paint.bad(shown(one.actual))}`,
+  const line = `${start}${shown(one.text)}`;
+  if (one.passed) return [line];
+  return [line, `      ${paint.bad(placeText(report, one))}`, ...failureLines(one, paint).map((each) => `      ${each}`)];
+}
+
+/** What was expected, what there is, and the attempts behind it. */
+export function failureLines(one: ScenarioExpectationResult, paint: Paint = plainPaint): string[] {
+  return [
+    `expected  ${paint.good(shown(one.expected))}`,
+    `actual    ${paint.bad(shown(one.actual))}`,
     ...one.differences.flatMap((difference) => differenceLines(difference, paint)),
-  );
-  if (one.moreDifferences > 0) lines.push(`      … and ${one.moreDifferences} more`);
-  return lines;
+    ...(one.moreDifferences > 0 ? [`… and ${one.moreDifferences} more`] : []),
+  ];
 }
 
 function differenceLines({ of, expected, actual, attempts, attemptsBefore }: ScenarioDifference, paint: Paint): string[] {
-  const lines = [`      ${shown(of)}`];
-  if (actual !== "" || expected !== "") lines.push(`        ${paint.bad(shown(actual))}${paint.faint(`, not ${shown(expected)}`)}`);
-  if (attemptsBefore > 0) lines.push(paint.faint(`        … ${attemptsBefore} attempts before these`));
+  const lines = [shown(of)];
+  if (actual !== "" || expected !== "") lines.push(`  ${paint.bad(shown(actual))}${paint.faint(`, not ${shown(expected)}`)}`);
+  if (attemptsBefore > 0) lines.push(paint.faint(`  … ${attemptsBefore} attempts before these`));
   const width = Math.max(0, ...attempts.map(({ webhook }) => shown(webhook).length));
-  return [...lines, ...attempts.map((attempt) => `        ${attemptLine(attempt, width, paint)}`)];
+  return [...lines, ...attempts.map((attempt) => `  ${attemptLine(attempt, width, paint)}`)];
 }
 
 function attemptLine({ elapsedMs, round, webhook, result, heldMs, error }: ScenarioAttempt, width: number, paint: Paint): string {

@@ -161,6 +161,12 @@ export class Session {
     if (!settled) throw new Error(`After two minutes ${queued} deliveries were still queued and ${sending} being sent.`);
   }
 
+  /** Clock time since it began. */
+  async elapsed(): Promise<number> {
+    const { now } = await this.pipeline.call("clock.get", {});
+    return Date.parse(now) - this.startedAt;
+  }
+
   // ── what came of it ────────────────────────────────────────────────────────────────────────────────────────
 
   history(): Promise<History> {

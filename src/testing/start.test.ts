@@ -1,0 +1,120 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test } from "vitest";
+import { runFile } from "./run-file.ts";
+import { ExpectationFailed, start, type Hookyard, type Setup } from "./start.ts";
+
+let started: Hookyard[] = [];
+afterEach(async () => {
+  for (const one of started) await one.stop();
+  started = [];
+});
+
+async function starting(setup: Setup): Promise<Hookyard> {
+  const hookyard = await start(setup);
+  started.push(hookyard);
+  return hookyard;
+}
+
+const setup: Setup = {
+  sources: { Shop: {}, App: { writeKey: "app-key", kind: "mobile" } },
+  endpoints: { Receiver: [{ status: 503 }, { do: "hang" }, { status: 200 }] },
+  destinations: { Receiver: { webhooks: [{ endpoint: "Receiver" }], sharedSecret: "s" } },
+  settings: { jitter: false },
+};
+const message = { type: "track" as const, event: "Signed Up", userId: "u_1" };
+
+describe("hookyard/testing", () => {
+  test("sends, advances and expects, in the words of a scenario", async () => {
+    const hookyard = await starting(setup);
+    await hookyard.send(message, { from: "Shop" });
+    await hookyard.advance("10s");
+    await hookyard.expect({ attempts: { results: [503] } });
+    await hookyard.advance("idle");
+    await hookyard.expect([
+      { attempts: { results: [503, "timeout", 200], at: ["0s", "10s", "30s"] } },
+      { requests: { signature: "valid", body: { "$.event": "Signed Up" }, count: 3 } },
+      { clock: { elapsed: "30s" } },
+    ]);
+  });
+
+  test("fails with what was expected, what there is, and the attempts behind it", async () => {
+    const hookyard = await starting(setup);
+    await hookyard.send(message, { from: "Shop" });
+    const failure = hookyard.expect([{ deliveries: { state: "delivered" } }, { messages: { count: 1 } }]);
+    await expect(failure).rejects.toThrow(ExpectationFailed);
+    await expect(failure).rejects.toThrow(`expect deliveries: state delivered
+  expected  every delivery: state delivered
+  actual    1 delivery: state waiting
+  track Signed Up · u_1 · message-1 → Receiver
+    state waiting, not state delivered
+    00:00:00  round  1  Receiver  503`);
+  });
+
+  test("lets client libraries send by themselves, and waits for what comes of it", async () => {
+    const hookyard = await starting({ ...setup, endpoints: { Receiver: [{ status: 200 }] } });
+    const status = await hookyard.during(async () => {
+      const body = JSON.stringify({ writeKey: hookyard.writeKey("App"), userId: "u_9", event: "Opened" });
+      return (await fetch(`${hookyard.ingestUrl}/v1/track`, { method: "POST", body })).status;
+    });
+    expect(status).toBe(200);
+    await hookyard.expect({ deliveries: { of: { source: "App" }, count: 1, state: "delivered", within: "0s" } });
+    expect(() => hookyard.writeKey("Web")).toThrow("There is no source Web. There are: Shop, App.");
+  });
+
+  test("changes, cancels, retries, and sends what is broken", async () => {
+    const hookyard = await starting(setup);
+    await hookyard.send(message, { from: "App" });
+    await hookyard.cancel({ state: "waiting" });
+    await hookyard.expect({ deliveries: { state: "cancelled" } });
+    await hookyard.change({ endpoints: { Receiver: [{ status: 200 }] } });
+    await hookyard.retry({ state: "cancelled" });
+    await hookyard.expect({ deliveries: { state: "delivered", attempts: 2 } });
+    await hookyard.post("{", { from: "App", answers: 400 });
+    await expect(hookyard.post("{", { from: "App" })).rejects.toThrow("Request 1 was answered 400");
+  });
+
+  test.each([
+    [{ destinations: { D: { webhooks: [] } } }, "destinations.D.webhooks: webhooks must be a list with at least one webhook"],
+    [{ endpoints: { R: [{ staus: 1 }] } }, "endpoints.R[0].staus: staus is not known here. Did you mean status?"],
+    [
+      { destinations: { D: { webhooks: [{ endpoint: "R" }] } } },
+      "destinations.D.webhooks[0].endpoint: There is no endpoint R. There are none.",
+    ],
+  ])("says where a setup is wrong: %j", async (wrong, sentence) => {
+    await expect(start(wrong as Setup)).rejects.toThrow(sentence);
+  });
+
+  test("says where a step is wrong, and goes on", async () => {
+    const hookyard = await starting(setup);
+    await expect(hookyard.send(message)).rejects.toThrow("There are several sources, so say which one sends: from: Shop.");
+    await expect(hookyard.advance("soon")).rejects.toThrow(
+      'advance: advance must be a duration such as 90m, or next-due, or idle, but it is "soon".',
+    );
+    await expect(hookyard.expect({ deliveries: { of: { state: "deliverd" as "delivered" } } })).rejects.toThrow(
+      "expect.deliveries.of.state: state must be",
+    );
+    await hookyard.send(message, { from: "Shop" });
+  });
+
+  test("does not start when the receiver does not listen", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const destinations = { D: { webhooks: [{ url: `http://127.0.0.1:${port}/` }] } };
+    await expect(start({ destinations })).rejects.toThrow(`Nothing listens at 127.0.0.1:${port}. Start the receiver first`);
+  });
+
+  test("stops once, and does nothing afterwards", async () => {
+    const hookyard = await starting(setup);
+    await Promise.all([hookyard.stop(), hookyard.stop()]);
+    await expect(hookyard.advance("1h")).rejects.toThrow("This Hookyard has been stopped.");
+  });
+
+  test("runs a scenario file", async () => {
+    const file = fileURLToPath(new URL("../../resources/scenarios/endless-503.yaml", import.meta.url));
+    expect(await runFile(file, { seed: 3 })).toMatchObject({ state: "passed", seed: 3, file });
+  });
+});

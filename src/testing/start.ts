@@ -1,0 +1,143 @@
+import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
+import type { ScenarioExpectationResult } from "../contract/scenarios.ts";
+import type { Json } from "../domain/json.ts";
+import { checkScenario, type ReadScenario } from "../scenarios/file/read-scenario.ts";
+import type {
+  AdvanceInput,
+  ChangeInput,
+  DeliveriesInput,
+  ExpectInput,
+  PostInput,
+  ScenarioInput,
+  SendInput,
+} from "../scenarios/file/scenario-schema.ts";
+import type { Path } from "../scenarios/file/yaml-places.ts";
+import { failureLines } from "../scenarios/report/text.ts";
+import { findUnreachable } from "../scenarios/run/reachable.ts";
+import { startTimeOf } from "../scenarios/run/run-scenario.ts";
+import { Session } from "../scenarios/run/session.ts";
+import { setUp } from "../scenarios/run/set-up.ts";
+import { takeStep } from "../scenarios/run/take-step.ts";
+import { startPipeline } from "./pipeline.ts";
+
+/** What a scenario file has above its steps: `docs/scenarios.md` has all of it. */
+export type Setup = Omit<ScenarioInput, "name" | "description" | "steps">;
+export type SendOptions = Omit<SendInput, "send" | "name">;
+type PostOptions = Omit<PostInput, "post" | "name">;
+
+export type Hookyard = {
+  /** Where client libraries send to. */
+  readonly ingestUrl: string;
+  /** Of the source; of the first one when left out. */
+  writeKey(source?: string): string;
+  /** A message goes as a call of its own, a list as one batch. Rejects when ingest answers otherwise than expected. */
+  send(message: SendInput["send"], options?: SendOptions): Promise<void>;
+  /** A body as it is, however broken. */
+  post(body: string, options?: PostOptions): Promise<void>;
+  /** Moves the clock: by `"90m"`, to the `"next-due"` thing, or until all is `"idle"`. */
+  advance(how: AdvanceInput["advance"]): Promise<void>;
+  /** Changes what was set up. */
+  change(change: ChangeInput): Promise<void>;
+  retry(deliveries: DeliveriesInput): Promise<void>;
+  cancel(deliveries: DeliveriesInput): Promise<void>;
+  /** Rejects with `ExpectationFailed`, whose message shows expected against actual and the attempts behind it. */
+  expect(expectation: ExpectInput["expect"]): Promise<void>;
+  /**
+   * For what the test does by itself, such as sending through a client library: waits until nothing is queued or being
+   * sent, and lets `within` and `never` count from its beginning.
+   */
+  during<Result>(run: () => Promise<Result>): Promise<Result>;
+  /** Any call of the control API. */
+  call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
+  /** Ends it; rejects when something unexpected had happened inside. */
+  stop(): Promise<void>;
+};
+
+/** One or several expectations that were not met. */
+export class ExpectationFailed extends Error {
+  override name = "ExpectationFailed";
+  readonly expectations: readonly ScenarioExpectationResult[];
+
+  constructor(expectations: readonly ScenarioExpectationResult[]) {
+    super(expectations.map((one) => [`expect ${one.text}`, ...failureLines(one)].join("\n  ")).join("\n"));
+    this.expectations = expectations;
+  }
+}
+
+/** Rejects when the setup is wrong, or a receiver at one of its URLs is not there. */
+export async function start(setup: Setup = {}): Promise<Hookyard> {
+  const read = readDefinition(setup, { advance: "0s" });
+  const unreachable = await findUnreachable(read);
+  if (unreachable.length > 0) throw new Error(unreachable.map(({ message }) => message).join("\n"));
+  const pipeline = await startPipeline({ startAt: startTimeOf(read.scenario) });
+  try {
+    const { settings, seed } = read.scenario;
+    const session = await Session.start(pipeline, { ...settings, ...(seed === undefined ? { seed: 1 } : { seed }) });
+    const problem = await setUp(session, read);
+    if (problem !== null) throw new Error(problem.message);
+    const { ingestUrl } = await pipeline.call("about.get", {});
+    const writeKeys = await writeKeysOf(session);
+    return createHookyard({ setup, session, ingestUrl, writeKeys, stop: () => pipeline.stop() });
+  } catch (error) {
+    await pipeline.stop();
+    throw error;
+  }
+}
+
+async function writeKeysOf(session: Session): Promise<Map<string, string>> {
+  const { items } = await session.pipeline.call("sources.list", {});
+  return new Map(items.map(({ name, writeKey }) => [name, writeKey]));
+}
+
+type Parts = { setup: Setup; session: Session; ingestUrl: string; writeKeys: ReadonlyMap<string, string>; stop(): Promise<void> };
+
+function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): Hookyard {
+  let stopped: Promise<void> | null = null;
+
+  async function take(step: ScenarioInput["steps"][number]): Promise<void> {
+    if (stopped !== null) throw new Error("This Hookyard has been stopped.");
+    const { problem, expectations } = await takeStep(readDefinition(setup, step), session, 0);
+    if (problem !== null) throw new Error(problem);
+    const failed = expectations.filter(({ passed }) => !passed);
+    if (failed.length > 0) throw new ExpectationFailed(failed);
+  }
+
+  return {
+    ingestUrl,
+    writeKey(source) {
+      const name = source ?? session.sourceNames()[0] ?? "";
+      const key = writeKeys.get(name);
+      if (key === undefined) throw new Error(`There is no source ${name}. There are: ${session.sourceNames().join(", ")}.`);
+      return key;
+    },
+    send: (message, options = {}) => take({ send: message, ...options }),
+    post: (body, options = {}) => take({ post: body, ...options }),
+    advance: (how) => take({ advance: how }),
+    change: (change) => take({ change }),
+    retry: (deliveries) => take({ retry: deliveries }),
+    cancel: (deliveries) => take({ cancel: deliveries }),
+    expect: (expectation) => take({ expect: expectation }),
+    during: (run) => session.act(run),
+    call: (name, input) => session.pipeline.call(name, input),
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+/** A scenario of one step. What is wrong with it is told by its place in the object, as there are no lines. */
+function readDefinition(setup: Setup, step: ScenarioInput["steps"][number]): ReadScenario {
+  const placed = (path: Path) => ({ line: 1, column: 1, path });
+  const value = { name: "A test", ...setup, steps: [step] } as Json;
+  const read = checkScenario({ value, placeOf: placed, placeOfName: placed });
+  if (!("problems" in read)) return read;
+  throw new Error(read.problems.map((problem) => withPlace(problem.message, (problem as { path?: Path }).path ?? [])).join("\n"));
+}
+
+/** `destinations.Warehouse.webhooks[0]: A webhook has either an endpoint, by its name, or a url.` */
+function withPlace(message: string, path: Path): string {
+  const own = path[0] === "steps" ? path.slice(2) : path;
+  const place = own
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`))
+    .join("")
+    .replace(/^\./, "");
+  return place === "" ? message : `${place}: ${message}`;
+}

@@ -1,0 +1,77 @@
+/** `hookyard/testing` as it is published: built, in somebody's `node_modules`, for `import`, for `require` and for their compiler. */
+
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundleTesting, root } from "../../src/launch/build.ts";
+
+const project = mkdtempSync(join(tmpdir(), "hookyard-package-"));
+const installed = join(project, "node_modules");
+
+beforeAll(async () => {
+  await bundleTesting(join(installed, "hookyard", "out", "testing"));
+  copyFileSync(join(root, "package.json"), join(installed, "hookyard", "package.json"));
+  mkdirSync(join(installed, "@types"));
+  for (const name of ["better-sqlite3", "zod", "@types/node"]) symlinkSync(join(root, "node_modules", name), join(installed, name));
+}, 60_000);
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+const body = `
+async function main() {
+  const hookyard = await start({ endpoints: { Receiver: [{ status: 503 }, { status: 200 }] }, destinations: { Receiver: { webhooks: [{ endpoint: "Receiver" }] } } });
+  await hookyard.send({ type: "track", event: "Signed Up", userId: "u_1" });
+  await hookyard.advance("idle");
+  await hookyard.expect({ attempts: { results: [503, 200] } });
+  const { version } = await hookyard.call("about.get", {});
+  await hookyard.stop();
+  process.stdout.write("done " + version);
+}
+main();
+`;
+
+function run(args: string[]): Promise<{ code: number; out: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: project }, (error, out, err) => resolve({ code: error === null ? 0 : 1, out: out + err }));
+  });
+}
+
+describe("the built library for tests", () => {
+  test.each([
+    ["test.mjs", `import { start } from "hookyard/testing";${body}`],
+    ["test.cjs", `const { start } = require("hookyard/testing");${body}`],
+  ])("works in %s", async (file, text) => {
+    writeFileSync(join(project, file), text);
+    expect(await run([file])).toEqual({ code: 0, out: expect.stringMatching(/^done \d+\.\d+\.\d+$/) });
+  });
+
+  test("brings types that know every member", { timeout: 60_000 }, async () => {
+    const options = { strict: true, module: "nodenext", target: "es2024", lib: ["es2024"], types: ["node"], noEmit: true };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, include: ["*.mts"] }));
+    writeFileSync(
+      join(project, "good.mts"),
+      `import { start, type Hookyard } from "hookyard/testing";
+const hookyard: Hookyard = await start({ sources: { Shop: { mode: "production" } } });
+await hookyard.send([{ type: "identify", userId: "u", traits: { plan: "pro" } }], { from: "Shop", resend: 1 });
+await hookyard.expect([{ deliveries: { of: { state: ["waiting", "failed"] }, never: true, within: "4h" } }]);
+const total: number = (await hookyard.call("messages.list", { limit: 1 })).total;
+await hookyard.advance(total > 0 ? "idle" : "90m");
+`,
+    );
+    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+    expect(await run([compiler, "-p", "."])).toEqual({ code: 0, out: "" });
+
+    writeFileSync(
+      join(project, "bad.mts"),
+      `import { start } from "hookyard/testing";
+const hookyard = await start({ destination: {} });
+await hookyard.expect({ deliveries: { stat: "delivered" } });
+`,
+    );
+    const { code, out } = await run([compiler, "-p", "."]);
+    expect(code).toBe(1);
+    expect(out).toContain("'destination' does not exist");
+    expect(out).toContain("'stat' does not exist");
+  });
+});

@@ -18,7 +18,7 @@ const profileSummary = z.object({
   firstSeenAt: time,
   lastSeenAt: time,
   events: z.int().describe("How many it has done."),
-  traits: z.record(z.string(), z.unknown()),
+  traits: z.record(z.string(), z.unknown()).describe("In a list, the first hundred by name."),
   audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were told that the user is in."),
 });
 const profileAnswer = profileSummary.meta({ id: "Profile" });

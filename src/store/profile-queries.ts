@@ -11,6 +11,9 @@ import { groupTraits, identityKindAt } from "./profile-store.ts";
 /** Identities, steps of the history and the like that one profile is shown with: more than anybody reads. */
 const shown = 1000;
 
+/** Traits that a profile has in a list. */
+const listedTraits = 100;
+
 type TraitRow = { name: string; value: string; at: number; messageId: MessageRowId };
 
 type Reading = Pick<ProfileStore, "facts" | "profileDetails" | "profiles" | "sourcesThatKnow">;
@@ -19,13 +22,14 @@ export function createProfileQueries(db: Db): Reading {
   const traitsOf = db.prepare<[number], TraitRow>(
     "SELECT name, value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? ORDER BY name",
   );
+  const firstTraits = db.prepare<[number], TraitRow>(
+    `SELECT name, value, at, message_id AS messageId FROM profile_traits WHERE profile_id = ? ORDER BY name LIMIT ${listedTraits}`,
+  );
   const anonymousId = db.prepare<[number], string>("SELECT value FROM identities WHERE profile_id = ? AND kind = 1 LIMIT 1").pluck();
   const sourcesOf = db.prepare<[number], SourceId>("SELECT source_id FROM profile_sources WHERE profile_id = ? ORDER BY source_id").pluck();
 
-  function summary(row: ProfileRow): ProfileSummary {
-    const traits = traitsOf
-      .all(row.id)
-      .flatMap(({ name, value }) => (value === "null" ? [] : [[name, JSON.parse(value) as Json] as const]));
+  function summary(row: ProfileRow, traits: readonly TraitRow[] = firstTraits.all(row.id)): ProfileSummary {
+    const present = traits.flatMap(({ name, value }) => (value === "null" ? [] : [[name, JSON.parse(value) as Json] as const]));
     return {
       id: row.id as ProfileId,
       userId: row.user_id,
@@ -33,7 +37,7 @@ export function createProfileQueries(db: Db): Reading {
       firstSeenAt: row.first_seen_at,
       lastSeenAt: row.last_seen_at,
       events: row.events,
-      traits: Object.fromEntries(traits),
+      traits: Object.fromEntries(present),
     };
   }
 
@@ -42,7 +46,7 @@ export function createProfileQueries(db: Db): Reading {
   return {
     sourcesThatKnow,
     facts: facts(db),
-    profiles: createProfileList(db, summary),
+    profiles: createProfileList(db, (row) => summary(row)),
     profileDetails: details(db, { summary, traitsOf: (id) => traitsOf.all(id), sourcesThatKnow }),
   };
 }
@@ -81,7 +85,7 @@ function facts(db: Db): ProfileStore["facts"] {
 }
 
 type Parts = {
-  summary: (row: ProfileRow) => ProfileSummary;
+  summary: (row: ProfileRow, traits: readonly TraitRow[]) => ProfileSummary;
   traitsOf: (id: ProfileId) => TraitRow[];
   sourcesThatKnow: (id: ProfileId) => SourceId[];
 };
@@ -109,17 +113,18 @@ function details(db: Db, { summary, traitsOf, sourcesThatKnow }: Parts): Profile
   return (id): ProfileDetails | null => {
     const row = one.get(id);
     if (row === undefined) return null;
+    const traits = traitsOf(id);
     const newest = events
       .all(id)
       .sort((a, b) => b.lastAt - a.lastAt || (a.event < b.event ? -1 : 1))
       .slice(0, shown);
     return {
-      ...summary(row),
+      ...summary(row, traits),
       identities: identities
         .all(id)
         .map(({ kind, ...rest }) => ({ kind: identityKindAt(kind), ...rest }))
         .sort((a, b) => a.since - b.since || a.messageId - b.messageId),
-      traitList: traitsOf(id).map(({ value, ...rest }) => ({ ...rest, value: JSON.parse(value) as Json })),
+      traitList: traits.map(({ value, ...rest }) => ({ ...rest, value: JSON.parse(value) as Json })),
       groups: groups.all(id).map(({ traits, ...rest }) => ({ ...rest, traits: groupTraits(traits) })),
       eventList: newest.map((event) => {
         const last = lastEvent.get(id, event.event);

@@ -249,3 +249,46 @@ test("profiles are as reckoned plainly, however the messages are cut into slices
     { numRuns: 300 },
   );
 });
+
+const followAll = ({ store }: TestStore): void => void follow({ store, limit: 1000, isTimeUp: () => false });
+
+test("what retention removes is gone from the profiles as an event; traits, groups, identities and history stay", () => {
+  const one = openTestStore();
+  const draft = { userId: "u1", anonymousId: "a1", previousId: "", value: 1, at: 0 };
+  const track = (event: string, at: number): Draft => ({ ...draft, type: "track", name: event, at });
+  one.store.commit([
+    request([messageOf({ ...draft, type: "identify", name: "plan" }), messageOf({ ...draft, type: "group", name: "acme" })]),
+  ]);
+  one.store.commit([request([track("Viewed", 1), track("Bought", 2), track("Bought", 3)].map(messageOf))]);
+  followAll(one);
+  const profile = one.store.profileWithUser("u1");
+  if (profile === null) throw new Error("u1 has no profile");
+  expect(one.store.profileDetails(profile)).toMatchObject({ events: 3, eventList: [{ event: "Bought", count: 2 }, { event: "Viewed" }] });
+  one.store.removeOld({ maxMessages: 1, olderThanWall: null }, 100);
+  expectConsistent(one.db);
+  expect(one.store.profileDetails(profile)).toMatchObject({
+    events: 1,
+    eventList: [{ event: "Bought", count: 1, lastMessageId: 5 }],
+    traits: { plan: 1 },
+    groups: [{ groupId: "acme" }],
+    identities: [{ value: "u1" }, { value: "a1" }],
+    history: [{ kind: "created", messageId: 1 }],
+  });
+  one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100);
+  expectConsistent(one.db);
+  // The rows that are named are not given to others, also after a start.
+  const again = one.restarted();
+  again.store.commit([request([messageOf(track("Bought", 4))])]);
+  followAll(again);
+  expect(again.store.profileDetails(profile)).toMatchObject({ events: 1, eventList: [{ lastMessageId: 6 }] });
+});
+
+test("retention leaves what the profiles have not looked at yet", () => {
+  const one = openTestStore();
+  one.store.commit([request([{}, {}, {}])]);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100)).toBe(0);
+  follow({ store: one.store, limit: 2, isTimeUp: () => false });
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100)).toBe(2);
+  followAll(one);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100)).toBe(1);
+});

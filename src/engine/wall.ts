@@ -3,6 +3,8 @@
  * Together with the clock itself, the only place that touches the platform's timers.
  */
 
+import { performance } from "node:perf_hooks";
+
 export type WallTimer = { cancel(): void };
 
 export function wallNow(): number {
@@ -29,4 +31,15 @@ export function startIdleTimer(ms: number, run: () => void): WallTimer {
 /** Work that is long is cut into slices, with a turn of the event loop after each. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** How much of the time since it was asked last the event loop was at work: 0 for none, 1 for all of it. */
+export function watchLoop(): () => number {
+  let before = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    return utilization;
+  };
 }

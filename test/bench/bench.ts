@@ -14,6 +14,7 @@ import { browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
 import { deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
 import { endpoints } from "./rows/endpoints.ts";
+import { following } from "./rows/following.ts";
 import { ingestBatches, ingestDelivering, ingestSingles } from "./rows/ingest.ts";
 import { eventLoop, listPages, memory, start } from "./rows/million.ts";
 
@@ -23,6 +24,7 @@ const rows: Row[] = [
   ingestDelivering,
   deliveryQueued,
   deliveryIngested,
+  following,
   listPages,
   start,
   memory,

@@ -158,7 +158,7 @@ describe("the list", () => {
     ]);
     await app.settle();
     const found = async (filter: object) =>
-      (await app.call("profiles.list", filter)).items.map((one) => one.userId ?? one.anonymousId).toSorted();
+      (await app.call("profiles.list", filter)).items.map((one) => one.userId ?? one.anonymousId ?? "").toSorted();
     expect(await found({ search: "ada" })).toEqual(["ada-device", "ada@example.com", "adam"]);
     expect(await found({ search: "dev" })).toEqual(["ada@example.com"]);
     expect(await found({ search: "da" })).toEqual([]);
@@ -202,7 +202,7 @@ describe("what comes from outside is data", () => {
       const profile = await profileOf(app, name);
       const own = name.toWellFormed();
       expect(profile.userId).toBe(own);
-      expect(Object.entries(profile.traits).toSorted()).toEqual(hostile.map((each, n) => [each.toWellFormed(), n]).toSorted());
+      expect(new Map(Object.entries(profile.traits))).toEqual(new Map(hostile.map((each, n) => [each.toWellFormed(), n])));
       expect(profile.eventList).toMatchObject([{ event: own, count: 1 }]);
       expect(Object.keys(profile.eventList[0]?.lastProperties as object)).toHaveLength(hostile.length);
       expect(profile.groups.map(({ groupId }) => groupId)).toEqual([own]);

@@ -11,8 +11,8 @@ import { Slice } from "./slice.ts";
 
 export type Followed = {
   upTo: MessageRowId;
-  /** No row is left behind it. */
-  atEnd: boolean;
+  /** Why it ended: no row is left, the time was up before the rows were, or there are more. */
+  end: "no more" | "time" | "limit";
   changes: ProfileChange[];
   /** Those that were seen. */
   profiles: ProfileId[];
@@ -38,18 +38,18 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   const unreadable: MessageRowId[] = [];
   const next = store.nextToFollow(limit);
   let upTo = next.upTo;
-  let atEnd = next.rows < limit;
+  let end: Followed["end"] = next.rows < limit ? "no more" : "limit";
   for (const message of next.messages) {
     if (message.members === null) unreadable.push(message.id);
     else apply(message, message.members);
     if (!isTimeUp()) continue;
     upTo = message.id;
-    atEnd = false;
+    end = "time";
     break;
   }
   const { changes, profiles } = slice.finish();
   store.markFollowed(upTo);
-  return { upTo, atEnd, changes, profiles, unreadable };
+  return { upTo, end, changes, profiles, unreadable };
 
   function apply(message: FollowedMessage, members: JsonObject): void {
     const profile = identities.profileOf(message);

@@ -178,6 +178,7 @@ export function createApp(options: AppOptions): App {
   const sender = createSender({ ingestUrl: () => addresses.ingestUrl });
   const workspaces = createWorkspaces({
     configuration,
+    audiences: computations.audiences,
     endpoints,
     clock,
     seed: () => configuration.settings().seed,

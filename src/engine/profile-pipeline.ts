@@ -31,7 +31,7 @@ export type SyncProgress = { done: number; total: number };
 
 export type AudienceView = Audience & { destinationIds: DestinationId[]; size: number; syncing: SyncProgress | null };
 /** The key is made of the name when left out. */
-type AudienceDraft = { name: string; key?: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
+export type AudienceDraft = { name: string; key?: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
 
 type SampledUser = { profileId: ProfileId | null; userId: string; traits: JsonObject };
 

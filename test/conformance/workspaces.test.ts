@@ -34,7 +34,8 @@ test("the demo shop has messages in several states, sends on by itself, and stop
   await app.call("workspaces.open", { kind: "demo" });
   await app.call("pipeline.settle", {});
   const { messages } = await app.call("stats.get", {});
-  expect(messages.total).toBe(240);
+  const [audience] = (await app.call("audiences.list", {})).items;
+  expect(messages.total).toBe(240 + (audience?.size ?? 0));
   for (const state of ["delivered", "waiting", "filtered"] as const) expect(messages.byState[state], state).toBeGreaterThan(0);
   await app.call("clock.advance", { byMs: 20_000 });
   await app.call("pipeline.settle", {});
@@ -44,4 +45,32 @@ test("the demo shop has messages in several states, sends on by itself, and stop
   await app.call("clock.advance", { byMs: 20_000 });
   expect((await app.call("stats.get", {})).messages.total).toBe(0);
   expect((await app.call("sources.list", {})).items).toEqual([]);
+});
+
+test("the demo shop has big spenders: who they are is told to the CRM, and that they are not any more after a week", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const told = async () => {
+    await app.settle();
+    const endpoint = (await app.call("endpoints.list", {})).items.find(({ path }) => path === "always-200");
+    const { items } = await app.call("endpoints.requests", { id: endpoint?.id ?? "", limit: 1000 });
+    const bodies = items.map(({ body }) => JSON.parse(typeof body === "string" ? body : "{}") as { userId: string; traits?: object });
+    return bodies.filter(({ traits = {} }) => "big_spenders" in traits).toReversed();
+  };
+  await app.call("workspaces.open", { kind: "demo" });
+  const [audience] = (await app.call("audiences.list", {})).items;
+  const size = audience?.size ?? 0;
+  expect(size).toBeGreaterThan(3);
+  const members = (await app.call("profiles.list", { audienceId: audience?.id ?? "" })).items;
+  expect(members).toHaveLength(size);
+  const entered = await told();
+  expect(entered.map(({ traits }) => traits)).toEqual(entered.map(() => ({ big_spenders: true })));
+  expect(new Set(entered.map(({ userId }) => userId))).toEqual(new Set(members.map(({ userId }) => userId)));
+  await app.call("workspaces.open", { kind: "demo" });
+  expect((await app.call("audiences.list", {})).items).toHaveLength(1);
+
+  await app.call("pipeline.settle", {});
+  await app.advance({ byMs: 8 * 24 * 60 * 60 * 1000 });
+  expect((await app.call("audiences.list", {})).items).toMatchObject([{ size: 0 }]);
+  const last = new Map((await told()).map(({ userId, traits }) => [userId, traits]));
+  for (const { userId } of entered) expect(last.get(userId)).toEqual({ big_spenders: false });
 });

@@ -2,12 +2,20 @@
 
 import { drawUnit } from "../../domain/random.ts";
 import type { SourceDraft } from "../pipeline.ts";
+import type { AudienceDraft } from "../profile-pipeline.ts";
 
 export const shopSources: readonly { name: string; kind: NonNullable<SourceDraft["kind"]> }[] = [
   { name: "Shop web", kind: "web" },
   { name: "Shop server", kind: "server" },
   { name: "Shop app", kind: "mobile" },
 ];
+
+/** Who of the customers is one changes with each order, and with the days. */
+export const bigSpenders: AudienceDraft = {
+  name: "Big spenders",
+  rule: { event: "Order Completed", withinDays: 7, where: [{ property: "total", op: "greater", value: 100 }] },
+  sync: "each-event",
+};
 
 export type ShopMessage = { source: string; body: object };
 

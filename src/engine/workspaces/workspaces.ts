@@ -8,7 +8,8 @@ import type { Destination, Source, Step } from "../../domain/configuration.ts";
 import { isProblem, type Problem } from "../../domain/problem.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Configuration, EndpointView, Endpoints, SourceDraft, Workspace, Workspaces } from "../pipeline.ts";
-import { shopMessages, shopSources, type ShopMessage } from "./shop.ts";
+import type { Audiences } from "../profile-pipeline.ts";
+import { bigSpenders, shopMessages, shopSources, type ShopMessage } from "./shop.ts";
 
 /** What the shop has sent when it is opened, and how many more it sends by itself. */
 const firstMessages = 240;
@@ -17,6 +18,7 @@ const everyMs = 2000;
 
 type WorkspacesOptions = {
   configuration: Configuration;
+  audiences: Pick<Audiences, "list" | "create">;
   endpoints: Endpoints;
   clock: Clock;
   seed: () => number;
@@ -96,6 +98,9 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
         sent = firstMessages;
         await sendAs(shopMessages({ seed: options.seed(), from: 0, count: firstMessages, now: clock.now() }));
       }
+      const known = options.audiences.list().some(({ name }) => name === bigSpenders.name);
+      const made = known ? null : await options.audiences.create({ ...bigSpenders, destinationIds: [customers.destinationId] });
+      if (isProblem(made)) return made;
       timer ??= clock.schedule(clock.now() + everyMs, sendNext, { background: true });
       return billing;
     },

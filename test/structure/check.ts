@@ -5,15 +5,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { codeFindings } from "./codes.ts";
 import { findingsIn } from "./findings.ts";
+import { packageFindings } from "./packages.ts";
 import { readSourceFile, sourceExtension } from "./source-file.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
 const paths = globSync(["src/**/*", "test/**/*", "*.config.ts"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const manifest = JSON.parse(read("package.json"));
 const findings = findingsIn({
   files: paths.filter((path) => sourceExtension.test(path)).map((path) => readSourceFile(path, read(path))),
-  manifest: JSON.parse(read("package.json")),
+  manifest,
   commandsOf(name) {
     const { bin = {} } = JSON.parse(read(`node_modules/${name}/package.json`));
     return typeof bin === "string" ? [name] : Object.keys(bin);
@@ -23,6 +25,10 @@ const findings = findingsIn({
 const program = paths
   .filter((path) => /^src\/(?!renderer\/features\/).*(?<!\.test|\.fixture)\.ts$/.test(path))
   .map((path) => ({ path, text: read(path) }));
-const all = [...findings, ...codeFindings(program, read("docs/errors.md"))];
+const all = [
+  ...findings,
+  ...codeFindings(program, read("docs/errors.md")),
+  ...packageFindings(manifest, read("docs/decisions/0012-dependencies.md")),
+];
 for (const finding of all.toSorted()) console.error(finding);
 process.exitCode = all.length === 0 ? 0 : 1;

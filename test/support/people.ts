@@ -37,6 +37,14 @@ export class People {
     person.events.push({ name: event, fact });
   }
 
+  /** Answers all userIds that the user had. */
+  delete(userId: string): string[] {
+    const person = this.#known.get(user(userId));
+    const gone = [...this.#known].filter(([, one]) => one === person).map(([identity]) => identity);
+    for (const identity of gone) this.#known.delete(identity);
+    return gone.flatMap((identity) => (identity.startsWith(user("")) ? [identity.slice(user("").length)] : []));
+  }
+
   /** Those for whom the rule holds at that time. */
   members(rule: Rule, now: number): string[] {
     const holding = this.#users().filter(([, person]) => evaluate(rule, factsOf(person), now).value);

@@ -1,0 +1,222 @@
+/**
+ * Whoever does whatever, whenever: what a receiver heard of an audience adds up to its members, each of whom heard of
+ * it in turns, and everybody in Hookyard who is asked about a member says the same.
+ */
+
+import fc from "fast-check";
+import { expect, test as base } from "vitest";
+import { rule as writableRule } from "../../src/contract/rules.ts";
+import { drafts, now as startOfDrafts, rules, type DraftFacts } from "../../src/domain/rules.fixture.ts";
+import type { Rule, Sync } from "../../src/domain/rules.ts";
+import { formatTimestamp } from "../../src/domain/timestamp.ts";
+import { People, type SentMessage } from "../support/people.ts";
+import { starting, type RunningApp, type Start } from "../support/running-app.ts";
+import type { WebhookReceiver } from "../support/webhook-receiver.ts";
+
+const test = base.extend("start", starting);
+
+const hourMs = 3_600_000;
+const periodMs = 30 * hourMs;
+
+type Who = { userId?: string; anonymousId?: string };
+type Step =
+  | { do: "send"; who: Who; facts: DraftFacts }
+  | { do: "alias"; userId: string; previousId: string }
+  | { do: "advance"; hours: number }
+  | { do: "delete"; userId: string }
+  | { do: "sync" }
+  | { do: "change"; rule: Rule };
+
+const userId = fc.constantFrom("ada", "bob", "cyd");
+const anonymousId = fc.constantFrom("phone", "desk");
+const who: fc.Arbitrary<Who> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ userId }) },
+  { weight: 2, arbitrary: fc.record({ anonymousId }) },
+  { weight: 1, arbitrary: fc.record({ userId, anonymousId }) },
+);
+const buyers: fc.Arbitrary<Rule> = fc.record({
+  event: fc.constant("Bought"),
+  atLeast: fc.integer({ min: 1, max: 3 }),
+  withinDays: fc.constantFrom(1, 3, 7),
+});
+const rule = fc.oneof(
+  buyers,
+  buyers.map((not) => ({ not })),
+  rules.filter((one) => writableRule.safeParse(one).success),
+);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("send" as const), who, facts: drafts }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("alias" as const), userId, previousId: fc.oneof(userId, anonymousId, fc.constant("new")) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("advance" as const), hours: fc.constantFrom(1, 12, 24, 71, 100, 200) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), userId }) },
+  { weight: 4, arbitrary: fc.constant<Step>({ do: "sync" }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("change" as const), rule }) },
+);
+const runs = fc.record({
+  before: fc.array(step, { minLength: 1, maxLength: 5, size: "max" }),
+  rules: fc.record({ live: rule, manual: rule, periodic: rule }),
+  steps: fc.array(step, { minLength: 3, maxLength: 12, size: "max" }),
+});
+type Run = typeof runs extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** An audience of the app, and whom it should have told by now. */
+type Told = {
+  id: string;
+  key: string;
+  sourceId: string;
+  rule: Rule;
+  members: string[];
+  /** How much a user heard before being deleted: that is forgotten, and nobody says so. */
+  forgotten: Map<string, number>;
+};
+
+async function play({ before, rules, steps }: Run, start: Start): Promise<void> {
+  const app = await start.app({ clock: "paused" });
+  const webhook = await start.receiver();
+  const destination = await app.destination([webhook.url]);
+  const people = new People();
+  const now = async (): Promise<number> => Date.parse((await app.call("clock.get", {})).now);
+
+  const send = async (messages: SentMessage[]): Promise<void> => {
+    if (messages.length > 0) await app.ingest("/v1/batch", { batch: messages });
+    for (const message of messages) people.send(message);
+  };
+  const create = async (name: string, sync: Sync, rule: Rule): Promise<Told> => {
+    const { id, key, sourceId } = await app.call("audiences.create", { name, rule, sync, destinationIds: [destination.id] });
+    return { id, key, sourceId, rule, members: people.members(rule, await now()), forgotten: new Map() };
+  };
+  const take = async (step: Step): Promise<void> => {
+    if (step.do === "send") await send(messagesOf(step.who, step.facts, await now()));
+    if (step.do === "alias")
+      await send([{ type: "alias", userId: step.userId, previousId: step.previousId, timestamp: formatTimestamp(await now()) }]);
+    if (step.do === "advance") await app.advance({ byMs: step.hours * hourMs });
+  };
+
+  const forget = async (userId: string): Promise<void> => {
+    await app.call("deletions.create", { userIds: [userId], suppress: false });
+    const gone = people.delete(userId);
+    for (const audience of audiences) {
+      const heard = await heardOf(app, webhook, { ...audience, forgotten: new Map() });
+      for (const one of gone) audience.forgotten.set(one, heard.get(one)?.length ?? 0);
+      audience.members = audience.members.filter((one) => !gone.includes(one));
+    }
+  };
+
+  for (const step of before) await take(step);
+  const live = await create("Live Ones", "each-event", rules.live);
+  const manual = await create("By Hand", "manual", rules.manual);
+  const periodic = await create("Every 30 Hours", { everyMs: periodMs }, rules.periodic);
+  const createdAt = await now();
+  const audiences = [live, manual, periodic];
+  await agree(app, webhook, people, audiences);
+
+  for (const step of steps) {
+    if (step.do === "delete") await forget(step.userId);
+    const periods = Math.floor(((await now()) - createdAt) / periodMs);
+    await take(step);
+    if (step.do === "sync") {
+      await app.call("audiences.sync", { id: manual.id });
+      manual.members = people.members(manual.rule, await now());
+    }
+    if (step.do === "change") {
+      await app.call("audiences.update", { id: live.id, rule: step.rule });
+      live.rule = step.rule;
+    }
+    live.members = people.members(live.rule, await now());
+    const period = Math.floor(((await now()) - createdAt) / periodMs);
+    if (period > periods) periodic.members = people.members(periodic.rule, createdAt + period * periodMs);
+    await agree(app, webhook, people, audiences);
+  }
+  await Promise.all([app.stop(), webhook.stop()]);
+}
+
+function messagesOf(who: Who, { traits, events }: DraftFacts, now: number): SentMessage[] {
+  const at = (time: number): string => formatTimestamp(now + time - startOfDrafts);
+  const identifies = [...traits].map(([name, { value, at: time }]): SentMessage => ({
+    type: "identify",
+    ...who,
+    traits: Object.fromEntries([[name, value]]),
+    timestamp: at(time),
+  }));
+  const tracks = events.map(({ event, at: time, properties }): SentMessage => ({
+    type: "track",
+    ...who,
+    event,
+    properties,
+    timestamp: at(time),
+  }));
+  return [...identifies, ...tracks];
+}
+
+async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, audiences: readonly Told[]): Promise<void> {
+  await app.settle();
+  const now = Date.parse((await app.call("clock.get", {})).now);
+  for (const audience of audiences) {
+    const heard = await heardOf(app, webhook, audience);
+    for (const [userId, values] of heard) expect(values, userId).toEqual(values.map((_, place) => place % 2 === 0));
+    const inside = [...heard].filter(([, values]) => values.at(-1) === true).map(([userId]) => userId);
+    expect(inside.toSorted(), audience.key).toEqual(audience.members);
+
+    const { id, rule } = audience;
+    expect(await app.call("audiences.get", { id })).toMatchObject({ size: audience.members.length, syncing: null });
+    const members = people.members(rule, now);
+    expect(await app.call("audiences.preview", { rule })).toMatchObject({ count: members.length, profiles: people.userIds().length });
+    for (const userId of people.userIds()) {
+      const { matches, explained } = await app.call("audiences.explain", { rule, userId });
+      expect({ userId, matches, holds: explained.holds }).toMatchObject({ matches: members.includes(userId), holds: matches });
+    }
+  }
+}
+
+/** What the webhook was told of each user, in the order in which it was taken in. */
+async function heardOf(app: RunningApp, webhook: WebhookReceiver, { key, sourceId, forgotten }: Told): Promise<Map<string, unknown[]>> {
+  type Payload = { messageId: string; traits?: Record<string, unknown> };
+  const payloads = webhook.requests.map(({ body }) => JSON.parse(body) as Payload);
+  const values = new Map(payloads.map(({ messageId, traits }) => [messageId, traits?.[key]]));
+  const { items } = await app.call("messages.list", { sourceId, limit: 1000 });
+  const left = new Map(forgotten);
+  const heard = new Map<string, unknown[]>();
+  for (const { messageId, userId } of items.toReversed()) {
+    const user = userId ?? "";
+    const skipped = left.get(user) ?? 0;
+    if (skipped > 0) left.set(user, skipped - 1);
+    else heard.set(user, [...(heard.get(user) ?? []), values.get(messageId)]);
+  }
+  return heard;
+}
+
+test("what a receiver heard of an audience adds up to its members", { timeout: 60_000 }, async ({ start }) => {
+  await fc.assert(
+    fc.asyncProperty(runs, (run) => play(run, start)),
+    { numRuns: 60, interruptAfterTimeLimit: 8000 },
+  );
+});
+
+const buyer = { event: "Bought", atLeast: 2, withinDays: 7 };
+const leaving = { rule: buyer, what: "who did it twice within 7 days leaves", before: [true], after: [true, false] };
+const entering = { rule: { not: buyer }, what: "who must not have done it twice within 7 days comes in", before: [], after: [true] };
+
+for (const { rule, what, before, after } of [leaving, entering]) {
+  test(`${what} by time alone`, async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const webhook = await start.receiver();
+    await app.destination([webhook.url]);
+    await app.send({ userId: "ada" });
+    await app.send({ userId: "ada" });
+    const { key, sourceId, id } = await app.call("audiences.create", { name: "Big Spenders", rule, sync: "each-event" });
+    const told: Told = { id, key, sourceId, rule, members: [], forgotten: new Map() };
+    const heard = async (): Promise<unknown[]> => {
+      await app.settle();
+      return (await heardOf(app, webhook, told)).get("ada") ?? [];
+    };
+    expect(await heard()).toEqual(before);
+    const { total } = await app.call("messages.list", {});
+    await app.advance({ byMs: 8 * 24 * hourMs });
+    expect(await heard()).toEqual(after);
+    expect((await app.call("messages.list", {})).total).toBe(total + 1);
+    expect(await app.call("audiences.explain", { rule, userId: "ada" })).toMatchObject({ matches: after.at(-1) });
+  });
+}

@@ -66,6 +66,7 @@ const message: MessageDetails = {
   userId: "u",
   anonymousId: null,
   event: "Bought",
+  traits: null,
   receivedAt: 1_000,
   timestamp: 999,
   state: "waiting",

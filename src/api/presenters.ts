@@ -44,6 +44,7 @@ export function presentMessage(message: MessageSummary): MessageSummaryAnswer {
     userId: message.userId,
     anonymousId: message.anonymousId,
     event: message.event,
+    traits: message.traits,
     receivedAt: presentTime(message.receivedAt),
     timestamp: presentTime(message.timestamp),
     state: message.state,

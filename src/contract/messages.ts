@@ -16,6 +16,10 @@ export const messageSummary = z
     userId: z.string().nullable(),
     anonymousId: z.string().nullable(),
     event: z.string().nullable().describe("The event of a track, the name of a page or screen, the group of a group."),
+    traits: z
+      .string()
+      .nullable()
+      .describe("What an identify sets, in short: `email, plan`, or `big_spenders: true` when it is one that is true or false."),
     receivedAt: time,
     timestamp: time,
     state: messageState,

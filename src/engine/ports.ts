@@ -20,6 +20,7 @@ import type { DeliveryState, MessageState, MessageType, Outcome } from "../domai
 import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
 import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
+import type { UpkeepStore } from "./upkeep-ports.ts";
 
 // ── configuration ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -87,6 +88,8 @@ export type IncomingMessage = {
   anonymousId: string | null;
   /** The event of a track, the name of a page or screen, the group of a group. */
   event: string | null;
+  /** What an identify sets, in short. */
+  traits: string | null;
   timestamp: number;
   warnings: string[];
   /** Set: the message is kept as rejected. */
@@ -248,6 +251,7 @@ export type MessageSummary = {
   userId: string | null;
   anonymousId: string | null;
   event: string | null;
+  traits: string | null;
   receivedAt: number;
   timestamp: number;
   state: MessageState;
@@ -322,17 +326,6 @@ export type QueryStore = {
   /** The message with the request that brought it, for replay. */
   messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
-};
-
-// ── upkeep ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-export type UpkeepStore = {
-  /** Removes up to `limit` settled messages beyond the limits; answers how many. Pinned messages stay. */
-  removeOld(limits: { maxMessages: number | null; olderThanWall: number | null }, limit: number): number;
-  /** Removes all messages with all that came of them, and kept unknown requests; ids start again. */
-  clearMessages(): void;
-  /** Removes the configuration too, except settings. */
-  clearEverything(): void;
 };
 
 export type Store = ConfigurationStore &

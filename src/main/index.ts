@@ -3,12 +3,13 @@
  * at the top level, because Electron is not ready before this module has been loaded.
  */
 
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { app, dialog, session } from "electron";
 import { OpenError } from "../app-errors.ts";
 import { createApp } from "../app.ts";
+import { makeDataDirectory } from "../data-directory.ts";
 import { wallNow } from "../engine/wall.ts";
 import { type AppFlags, parseAppFlags } from "./app-flags.ts";
 import { registerAppScheme, serveApp } from "./app-protocol.ts";
@@ -49,7 +50,7 @@ function start(): void {
 /** What Electron keeps goes with the data, and so does its lock: two data directories are two Hookyards. */
 function keepBesideData(data: string): void {
   const directory = join(data, "electron");
-  mkdirSync(directory, { recursive: true });
+  makeDataDirectory(directory);
   app.setPath("userData", directory);
 }
 

@@ -200,14 +200,15 @@ function stateName(state: number): "rejected" | "duplicate" | "filtered" {
 }
 
 function extraOf(message: IncomingMessage, duplicateOf: MessageRowId | null): string | null {
-  if (message.warnings.length === 0 && message.rejection === null && duplicateOf === null && message.replayOf === null && !message.computed)
-    return null;
+  const { warnings, rejection, replayOf, computed, traits } = message;
+  if (warnings.length === 0 && rejection === null && duplicateOf === null && replayOf === null && !computed && traits === null) return null;
   return JSON.stringify({
-    warnings: message.warnings.length > 0 ? message.warnings : undefined,
-    detail: message.rejection?.detail,
+    warnings: warnings.length > 0 ? warnings : undefined,
+    detail: rejection?.detail,
     duplicateOf: duplicateOf ?? undefined,
-    replayOf: message.replayOf ?? undefined,
-    computed: message.computed || undefined,
+    replayOf: replayOf ?? undefined,
+    computed: computed || undefined,
+    traits: traits ?? undefined,
   });
 }
 

@@ -27,7 +27,7 @@ export type MessageRow = {
   pinned: number;
 };
 
-type Extra = { warnings?: string[]; detail?: string; duplicateOf?: number; replayOf?: number };
+type Extra = { warnings?: string[]; detail?: string; duplicateOf?: number; replayOf?: number; traits?: string };
 
 type MessageReader = {
   summary(row: MessageRow): MessageSummary;
@@ -71,7 +71,7 @@ export function createMessageReader(db: Db): MessageReader {
   }
 
   function summary(row: MessageRow): MessageSummary {
-    const replayOf = row.extra === null ? undefined : (JSON.parse(row.extra) as Extra).replayOf;
+    const { replayOf, traits }: Extra = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
     const state = messageStateAt(row.state);
     return {
       id: row.id as MessageRowId,
@@ -81,6 +81,7 @@ export function createMessageReader(db: Db): MessageReader {
       userId: row.user_id,
       anonymousId: row.anonymous_id,
       event: row.event,
+      traits: traits ?? null,
       receivedAt: row.received_at,
       timestamp: row.timestamp,
       state,

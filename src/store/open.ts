@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
-import { makeDirectory } from "./directory.ts";
+import { makeDataDirectory } from "../data-directory.ts";
 import { migrations } from "./migrations/migrations.ts";
 
 export type Db = Database.Database;
@@ -26,11 +26,7 @@ export function openDatabase(data: string): OpenedDatabase {
     return { db, close: () => db.close() };
   }
   const file = join(data, dataFileName);
-  try {
-    makeDirectory(data);
-  } catch (error) {
-    throw new OpenError(`The data directory ${data} cannot be made: ${sentenceOf(error)}`);
-  }
+  makeDataDirectory(data);
   const lock = takeLock(data);
   try {
     inspect(file);

@@ -92,6 +92,7 @@ function message(
     userId: null,
     anonymousId: null,
     event: null,
+    traits: null,
     timestamp: at,
     warnings: [],
     rejection: null,

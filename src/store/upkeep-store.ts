@@ -4,7 +4,7 @@
  */
 
 import { isSettled } from "../domain/states.ts";
-import type { UpkeepStore } from "../engine/ports.ts";
+import type { UpkeepStore } from "../engine/upkeep-ports.ts";
 import { deliveryStateAt, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { Db } from "./open.ts";

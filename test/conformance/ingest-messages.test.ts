@@ -270,3 +270,18 @@ describe("times", () => {
     ]);
   });
 });
+
+test("the list says of an identify what it sets, and only of an identify", async () => {
+  const app = await startIngestApp();
+  await app.send("/v1/batch", {
+    batch: [
+      { type: "identify", userId: "u", traits: { email: "a@example.test", plan: "pro" } },
+      { type: "identify", userId: "u", traits: { big_spenders: false } },
+      { type: "identify", userId: "u" },
+      { type: "group", userId: "u", groupId: "g", traits: { plan: "pro" } },
+      { ...track, traits: { plan: "pro" } },
+    ],
+  });
+  const { items } = await app.call("messages.list", {});
+  expect(items.map(({ traits }) => traits)).toEqual([null, null, null, "big_spenders: false", "email, plan"]);
+});

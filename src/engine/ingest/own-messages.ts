@@ -11,6 +11,7 @@ import { messageIds } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { makePayload } from "../../domain/payload.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
+import { traitWords } from "../../domain/trait-words.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes, Configuration } from "../pipeline.ts";
 import type { CommittedMessage, IncomingMessage, IncomingRequest, IngestStore } from "../ports.ts";
@@ -75,6 +76,7 @@ function takeInOwn({ source, messages, destinations, now, wallAt }: Own): Incomi
       userId,
       anonymousId: null,
       event: null,
+      traits: own.type === "identify" ? traitWords(own.traits) : null,
       timestamp,
       warnings: [],
       rejection: null,

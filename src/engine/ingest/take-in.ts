@@ -11,6 +11,7 @@ import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { libraryFromUserAgent } from "../../domain/library.ts";
 import type { Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
+import { traitWords } from "../../domain/trait-words.ts";
 import type { IncomingMessage, IncomingRequest } from "../ports.ts";
 import { route } from "../route/route.ts";
 import type { ParsedBody } from "./parse.ts";
@@ -52,6 +53,7 @@ export function takeInMalformed(facts: RequestFacts, { code, message }: Problem)
     userId: null,
     anonymousId: null,
     event: null,
+    traits: null,
     timestamp: arrivalOf(facts),
     warnings: [],
     rejection: { reason: code, detail: message },
@@ -74,6 +76,7 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
       offset,
       size,
       messageId: messageId ?? randomUUID(),
+      traits: null,
       timestamp: arrivalOf(facts),
       warnings: [],
       rejection: checked.rejection,
@@ -94,6 +97,7 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
     userId: message.userId,
     anonymousId: message.anonymousId,
     event: message.event,
+    traits: traitsOf(message),
     timestamp: message.timestamp,
     warnings: message.warnings,
     rejection,
@@ -102,6 +106,10 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
     computed: source.kind === "audience",
     route: () => route({ message: Object.assign(message, { messageId }), sourceId: source.id, receivedAt, destinations }),
   };
+}
+
+function traitsOf({ type, members: { traits } }: CheckedMessage): string | null {
+  return type === "identify" && isObject(traits) ? traitWords(traits) : null;
 }
 
 /** An alias names two users. A delete is sent again to those whose receivers have not heard it. */

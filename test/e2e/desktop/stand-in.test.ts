@@ -2,7 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:http";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -233,6 +233,11 @@ describe("starting", () => {
     expect(desktop.called("dialog.showErrorBox")).toEqual([
       ["Hookyard could not start", expect.stringContaining("not a Hookyard data file")],
     ]);
+  });
+
+  test.runIf(existsSync("/proc/self"))("says at once that the data directory cannot be made, also where nothing can be", async () => {
+    const desktop = start([...freePorts, "--data", "/proc/nothing/here"]);
+    expect(await desktop.ended).toEqual({ code: 1, errors: expect.stringMatching(/^The data directory [^\n]* cannot be made[^\n]*\n$/) });
   });
 
   test("says in a sentence what is wrong with a flag", async () => {

@@ -71,6 +71,7 @@ export function aMessage(changes: Partial<Message> = {}): Message {
     userId: "u_1042",
     anonymousId: null,
     event: "Order Completed",
+    traits: null,
     receivedAt: "2026-11-21T15:50:57.000Z",
     timestamp: "2026-11-21T15:50:55.000Z",
     state: "waiting",

@@ -39,6 +39,7 @@ function message(id: string, raw: string, attempts: Attempt[]): Message {
     userId: "u_1",
     anonymousId: null,
     event: "Login",
+    traits: null,
     receivedAt: "2026-11-21T16:47:31.204Z",
     timestamp: "2026-11-21T16:47:31.204Z",
     state: "delivered",

@@ -5,7 +5,7 @@ import { State } from "../../kit/glyph.tsx";
 import { calendarDate, clockTime, milliseconds } from "../../kit/words.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
 import type { MessageRow } from "./held-rows.ts";
-import { rejectionWords, rowSentence, shortened, userOf } from "./row-words.ts";
+import { rejectionWords, rowSentence, shortened, subjectOf, userOf } from "./row-words.ts";
 
 type MessageLineProps = {
   /** Undefined: it is being read. */
@@ -75,12 +75,13 @@ export const MessageLine = memo(function MessageLine({ row, position, isSelected
 
 function What({ row }: { row: MessageRow }) {
   const user = userOf(row);
+  const subject = subjectOf(row);
   return (
     <span role="gridcell" className="what">
       {row.state === "rejected" ? (
         <em className="tone rejected">{rejectionWords(row.reason)}</em>
-      ) : row.event === null || row.event === "" ? null : (
-        <bdi className="strong">{shortened(row.event)}</bdi>
+      ) : subject === null ? null : (
+        <bdi className="strong">{shortened(subject)}</bdi>
       )}
       {user === null ? null : (
         <code>

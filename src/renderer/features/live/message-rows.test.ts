@@ -22,6 +22,7 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
     userId: `u_${number % 7}`,
     anonymousId: null,
     event: "Cart Updated",
+    traits: null,
     receivedAt: "2026-11-21T16:47:31.204Z",
     timestamp: "2026-11-21T16:47:31.204Z",
     state: states.get(number) ?? "delivered",

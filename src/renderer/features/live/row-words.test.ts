@@ -13,6 +13,7 @@ const row: MessageRow = {
   userId: "u_1042",
   anonymousId: null,
   event: "Order Completed",
+  traits: null,
   receivedAt: new Date(noon).toISOString(),
   timestamp: new Date(noon).toISOString(),
   state: "waiting",
@@ -36,6 +37,13 @@ describe("the words of a row", () => {
     const rejected: MessageRow = { ...row, state: "rejected", reason: "missing_event", event: null, attempts: 0 };
     expect(rowSentence({ row: rejected, source: "Shop web", day: "20 Nov", until: "" })).toBe(
       "track of u_1042, from Shop web, received 20 Nov 12:00:00, rejected: event is missing",
+    );
+  });
+
+  test("an identify says what it sets", () => {
+    const identify: MessageRow = { ...row, type: "identify", event: null, traits: "big_spenders: true", state: "delivered", attempts: 1 };
+    expect(rowSentence({ row: identify, source: "Big Spenders", day: null, until: "" })).toBe(
+      "identify big_spenders: true of u_1042, from Big Spenders, received 12:00:00, delivered, 1 attempt",
     );
   });
 

@@ -29,6 +29,11 @@ export function shortCount(n: number): string {
   return `${(Math.floor(n / 10_000) / 100).toFixed(2)} M`;
 }
 
+/** The event, or what an identify sets. */
+export function subjectOf({ event, traits }: Pick<MessageRow, "event" | "traits">): string | null {
+  return event === null || event === "" ? traits : event;
+}
+
 export function userOf({ userId, anonymousId }: Pick<MessageRow, "userId" | "anonymousId">): string | null {
   return userId ?? anonymousId;
 }
@@ -62,7 +67,8 @@ type RowFacts = { row: MessageRow; source: string; day: string | null; until: st
 /** The whole row, for who hears it. */
 export function rowSentence({ row, source, day, until }: RowFacts): string {
   const user = userOf(row);
-  const what = [row.type ?? "message", row.event === null ? null : shortened(row.event), user === null ? null : `of ${shortened(user)}`]
+  const subject = subjectOf(row);
+  const what = [row.type ?? "message", subject === null ? null : shortened(subject), user === null ? null : `of ${shortened(user)}`]
     .filter((part) => part !== null)
     .join(" ");
   const reason =

@@ -17,7 +17,7 @@ type Props = {
 
 export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }: Props) {
   if (marks.length === 0 && !next && !sending) return null;
-  const { places, lanes, columns, dotsAt } = placeMarks({ marks, next, sending });
+  const { places, lanes, columns, dotsAt, others } = placeMarks({ marks, next, sending });
   const { size, column, lane } = laneSizes(lanes);
   const height = (lanes - 1) * lane + size;
   return (
@@ -39,6 +39,11 @@ export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }:
           stroke="currentColor"
           strokeWidth="1.3"
         />
+      )}
+      {others === 0 ? null : (
+        <text className="quiet" x={columns * column + 3} y={height / 2 + 4}>
+          +{others}
+        </text>
       )}
     </svg>
   );

@@ -32,12 +32,23 @@ describe("the small marks", () => {
     expect(placeMarks({ marks: [], next: false, sending: true }).places).toEqual([{ kind: "under_way", lane: 0, column: 0 }]);
   });
 
-  test("fit a row of 28 px with any number of lanes", () => {
-    for (let lanes = 1; lanes <= 20; lanes++) {
+  test("fit a row of 28 px, as large as they can be seen, with up to five lanes", () => {
+    for (let lanes = 1; lanes <= 5; lanes++) {
       const { size, lane: pitch } = laneSizes(lanes);
       expect((lanes - 1) * pitch + size).toBeLessThanOrEqual(27);
-      expect(size).toBe(lanes <= 2 ? 7 : lanes === 3 ? 6.5 : lanes <= 5 ? 5 : size);
+      expect(size).toBe(lanes <= 2 ? 7 : lanes === 3 ? 6.5 : 5);
     }
+  });
+
+  test("of more than five lanes are those that went on longest, in their order, and the number of the others", () => {
+    const marks = [0, 1, 2, 3, 4, 5, 6].flatMap((number) =>
+      number === 1 || number === 6 ? lane(number, "http_error", "timeout") : lane(number, number === 5 ? "tls_error" : "success"),
+    );
+    const { places, lanes, others } = placeMarks({ marks, next: true, sending: false });
+    expect([lanes, others]).toEqual([5, 2]);
+    expect(places.filter(({ kind }) => kind === "timeout").map((place) => place.lane)).toEqual([1, 4]);
+    expect(places.filter(({ kind }) => kind === "success").map((place) => place.lane)).toEqual([0, 2, 3]);
+    expect(places.at(-1)).toEqual({ kind: "next", lane: 1, column: 2 });
   });
 
   test("are one path for each kind", () => {

@@ -12,25 +12,48 @@ const mostColumns = 11;
 const firstColumns = 2;
 const lastColumns = 8;
 
-/** A row's height without its line. */
-const rowPx = 27;
+/** A destination has no more webhooks, and a row no room for more: of a message that goes to many, these, and how many others. */
+const mostLanes = 5;
 
 type Shown = { marks: readonly Mark[]; next: boolean; sending: boolean };
 
-export function placeMarks(shown: Shown): { places: MarkPlace[]; lanes: number; columns: number; dotsAt: number | null } {
+type Placed = { places: MarkPlace[]; lanes: number; columns: number; dotsAt: number | null; others: number };
+
+export function placeMarks(shown: Shown): Placed {
   const { marks } = shown;
   const all: { kind: MarkKind; lane: number; round: number }[] = marks.map(({ lane, round, outcome }) => ({ kind: outcome, lane, round }));
   if (shown.sending) all.push(...underWay(marks));
   if (shown.next) all.push(nextOf(marks));
   const rounds = all.reduce((most, { round }) => Math.max(most, round), 1);
-  const lanes = all.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
+  const rows = rowsOf(all);
   const skipped = rounds > mostColumns ? rounds - firstColumns - lastColumns : 0;
   const places: MarkPlace[] = [];
-  for (const { kind, lane, round } of all) {
+  for (const { kind, lane: number, round } of all) {
+    const lane = rows.indexOf(number);
+    if (lane === -1) continue;
     if (skipped === 0 || round <= firstColumns) places.push({ kind, lane, column: round - 1 });
     else if (round > rounds - lastColumns) places.push({ kind, lane, column: round - skipped });
   }
-  return { places, lanes, columns: Math.min(rounds, mostColumns), dotsAt: skipped > 0 ? firstColumns : null };
+  const lanes = all.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
+  return {
+    places,
+    lanes: Math.min(lanes, mostLanes),
+    columns: Math.min(rounds, mostColumns),
+    dotsAt: skipped > 0 ? firstColumns : null,
+    others: Math.max(0, lanes - mostLanes),
+  };
+}
+
+/** The lane that is drawn at each place: when there are too many, those that went on longest, for they are the ones in trouble. */
+function rowsOf(all: readonly { lane: number; round: number }[]): number[] {
+  const last = new Map<number, number>();
+  for (const { lane, round } of all) last.set(lane, Math.max(round, last.get(lane) ?? 0));
+  const highest = Math.max(0, ...last.keys());
+  if (highest < mostLanes) return Array.from({ length: highest + 1 }, (_, lane) => lane);
+  return [...last.keys()]
+    .sort((a, b) => (last.get(b) ?? 0) - (last.get(a) ?? 0) || a - b)
+    .slice(0, mostLanes)
+    .sort((a, b) => a - b);
 }
 
 /** The newest attempt of each lane that may still be tried again, as far as the outcome tells. */
@@ -62,8 +85,7 @@ function nextOf(marks: readonly Mark[]): { kind: "next"; lane: number; round: nu
 export function laneSizes(lanes: number): MarkSizes {
   if (lanes <= 2) return { size: 7, column: 9, lane: 10 };
   if (lanes === 3) return { size: 6.5, column: 9, lane: 8.5 };
-  const lane = Math.min(6.5, (rowPx - 5) / (lanes - 1));
-  return { size: Math.max(2, Math.min(5, lane - 0.3)), column: 7, lane };
+  return { size: 5, column: 7, lane: lanes === 4 ? 6.5 : 5.5 };
 }
 
 type Draw = (x: number, y: number, size: number) => string;

@@ -1,0 +1,144 @@
+/** What is told and what is noted as told are one commit: a failure in the middle of either leaves nothing behind. */
+
+import { afterEach, expect, test } from "vitest";
+import { openTestStore, request } from "../../store/store.fixture.ts";
+import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
+import { createChangeFeed } from "../changes.ts";
+import { Activity } from "../clock/activity.ts";
+import { createConfiguration } from "../configuration.ts";
+import { createOwnMessages } from "../ingest/own-messages.ts";
+import type { AudienceView } from "../profile-pipeline.ts";
+import { createProfiles } from "../profiles/profiles.ts";
+import { nextTurn } from "../wall.ts";
+import { createComputations } from "./computations.ts";
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+const rule = { event: "Bought" };
+const bought = (userId: string) => ({
+  type: "track" as const,
+  userId,
+  event: "Bought",
+  text: JSON.stringify({ type: "track", userId, event: "Bought" }),
+});
+
+/** Profiles and audiences on a store that fails once, at the told value that is asked for. */
+function startFailing() {
+  const { db, store } = openTestStore();
+  let failsAt = Infinity;
+  db.function("hookyard_told", () => {
+    failsAt -= 1;
+    if (failsAt === 0) throw new Error("the store failed in the middle");
+    return 0;
+  });
+  db.exec("CREATE TRIGGER told_in_the_middle AFTER INSERT ON computed_values BEGIN SELECT hookyard_told(); END");
+  const clock = createSteppedClock();
+  const activity = new Activity();
+  const changes = createChangeFeed();
+  const reported: unknown[] = [];
+  const parts = { store, clock, activity, changes, isSuppressed: () => false, report: (error: unknown) => void reported.push(error) };
+  const configuration = createConfiguration({ ...parts, now: () => clock.now(), onChange: () => {}, onDestinationDeleted: () => {} });
+  configuration.createSource({ name: "Shop" });
+  const ownMessages = createOwnMessages({ ...parts, configuration, onCommitted: () => profiles.kick() });
+  const computations = createComputations({ ...parts, configuration, ownMessages, caughtUp: () => profiles.caughtUp() });
+  const profiles = createProfiles({
+    ...parts,
+    onApplied: (applied) => computations.onApplied(applied),
+    computed: { sourceOf: () => undefined, valuesOf: computations.valuesOf },
+  });
+  profiles.start();
+  computations.start();
+  stops.push(computations.stop, profiles.stop, changes.stop);
+  return {
+    ...computations,
+    reported,
+    caughtUp: () => profiles.caughtUp(),
+    send(users: string[]): Promise<void> {
+      store.commit([request(users.map(bought))]);
+      profiles.kick();
+      return profiles.caughtUp();
+    },
+    failAt(nth: number): void {
+      failsAt = nth;
+    },
+    /** UserIds of the messages from audiences, and those that are noted as told. */
+    said: () => db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
+    noted: () => db.prepare("SELECT user_id FROM computed_values ORDER BY user_id").pluck().all(),
+    events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
+  };
+}
+
+const users = Array.from({ length: 450 }, (_, nth) => `u${String(nth).padStart(4, "0")}`);
+
+test("a slice of a sync that fails is as if it had not begun, and the sync goes on with it", async () => {
+  const app = startFailing();
+  await app.send(users);
+  app.failAt(250);
+  await expect(app.audiences.create({ name: "Buyers", rule })).rejects.toThrow("in the middle");
+  expect(app.noted().length).toBeGreaterThan(0);
+  expect(app.noted().length).toBeLessThan(250);
+  expect(app.said()).toEqual(app.noted());
+  const [interrupted] = app.audiences.list();
+  expect(interrupted).toMatchObject({ size: app.noted().length, lastSync: null, openSync: { entered: app.noted().length } });
+
+  const id = interrupted?.id;
+  if (id === undefined) throw new Error("the audience is gone");
+  expect(await app.audiences.sync(id)).toEqual({ entered: users.length, left: 0 });
+  expect(app.said()).toEqual(users);
+  expect(app.noted()).toEqual(users);
+});
+
+test("what follows an event is taken back with the event, and comes with it when that is followed again", async () => {
+  const app = startFailing();
+  await app.audiences.create({ name: "Buyers", rule, sync: "each-event" });
+  app.failAt(3);
+  await app.send(users.slice(0, 6));
+  expect(app.events()).toBe(6);
+  expect(app.said()).toEqual(users.slice(0, 6));
+  expect(app.noted()).toEqual(users.slice(0, 6));
+});
+
+test("an audience that cannot be made leaves no source, and its key stays free", async () => {
+  const app = startFailing();
+  expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [7 as never] })).toMatchObject({ code: "invalid" });
+  expect(app.audiences.list()).toEqual([]);
+  expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [] })).toMatchObject({ key: "buyers" });
+});
+
+test("who asks for a sync while one is under way gets the next, and both end", async () => {
+  const app = startFailing();
+  await app.send(users);
+  const made = app.audiences.create({ name: "Buyers", rule });
+  const id = app.audiences.list()[0]?.id;
+  if (id === undefined) throw new Error("the audience is not there at once");
+  const [first, second, third] = await Promise.all([made, app.audiences.sync(id), app.audiences.sync(id)]);
+  expect(first).toMatchObject({ size: users.length });
+  expect([second, third]).toEqual([
+    { entered: 0, left: 0 },
+    { entered: 0, left: 0 },
+  ]);
+  expect(app.said()).toEqual(users);
+});
+
+test("one that is deleted or changed in the middle of its sync is told no further", async () => {
+  const app = startFailing();
+  await app.send(users);
+  const deleted = app.audiences.create({ name: "Buyers", rule });
+  const changed = app.audiences.create({ name: "Others", rule });
+  const [one, other] = app.audiences.list();
+  if (one === undefined || other === undefined) throw new Error("the audiences are not there at once");
+  while (app.audiences.list().some(({ size }) => size === 0)) await nextTurn();
+  const never = app.audiences.update(other.id, { rule: { event: "Never" } });
+  await app.audiences.delete(one.id);
+  await deleted;
+  expect(await never).toMatchObject({ rule: { event: "Never" } });
+  const { size, lastSync } = (await changed) as AudienceView;
+  expect(size).toBe(0);
+  expect(lastSync?.entered).toBeGreaterThan(0);
+  expect(lastSync?.entered).toBeLessThan(users.length);
+  expect(lastSync?.left).toBe(lastSync?.entered);
+  expect(app.noted()).toEqual([]);
+});

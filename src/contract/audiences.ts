@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Explanation } from "../domain/explain.ts";
 import { defineCall } from "./call.ts";
 import { rule, sync } from "./rules.ts";
 import { byId, bytes, deleted, listOf, time } from "./shapes.ts";
@@ -59,8 +60,7 @@ const audienceChanges = z
 const user = z.object({ profileId: z.string().nullable(), userId: z.string(), traits: z.record(z.string(), z.unknown()) });
 
 /** One condition of a rule, whether it holds for a user, and by which facts. */
-type Explained = { sentence: string; holds: boolean; fact: string; parts: Explained[] };
-const explained: z.ZodType<Explained> = z
+const explained: z.ZodType<Explanation> = z
   .lazy(() => z.object({ sentence: z.string(), holds: z.boolean(), fact: z.string(), parts: z.array(explained) }))
   .meta({ id: "Explained" });
 

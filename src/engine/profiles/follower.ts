@@ -28,6 +28,9 @@ import { follow, type Followed } from "./follow.ts";
  */
 const sliceMs = 10;
 
+/** Of that, some is for reading messages in any case. */
+const leastReadingMs = 0.5;
+
 /** Others are busy when something came in or was sent this lately. The next slice is then this much later, and has what came meanwhile. */
 const busyMs = 50;
 const gatherMs = 10;
@@ -35,8 +38,9 @@ const gatherMs = 10;
 /** An event loop that was at work for more than this share of a rest has none to spare, and gets another one … */
 const crowded = 0.8;
 
-/** … until it was left to others so many times as long as the slice had taken. */
+/** … until it was left to others so many times as long as the slice had taken, but no longer than profiles may stand still. */
 const restFactor = 19;
+const longestRestMs = 400;
 
 /** Rows that are read for one slice: somewhat more than it comes to, between these. */
 const fewestRows = 32;
@@ -67,6 +71,8 @@ export class Follower {
   #timer: WallTimer | null = null;
   #failing = false;
   #rows = fewestRows;
+  /** What of a slice is for reading messages: less than all of it where others make much of each change. */
+  #readingMs = sliceMs;
   /** Slices of one row that are left after one failed for a reason that is not the store's: they find the message. */
   #oneByOne = 0;
   #othersAt = -Infinity;
@@ -151,7 +157,7 @@ export class Follower {
     const startedAt = clock.monotonic();
     let followed: Reached;
     try {
-      followed = this.#slice(() => clock.monotonic() - startedAt > sliceMs);
+      followed = this.#slice(startedAt);
     } catch (error) {
       this.#failed(error);
       return;
@@ -167,11 +173,15 @@ export class Follower {
     this.#goOn(followed);
   }
 
-  #slice(isTimeUp: () => boolean): Reached {
-    const { store, onApplied } = this.#options;
+  #slice(startedAt: number): Reached {
+    const { store, clock, onApplied } = this.#options;
+    const workedMs = (): number => clock.monotonic() - startedAt;
     return store.atomically(() => {
-      const followed = follow({ store, limit: this.#oneByOne > 0 ? 1 : this.#rows, isTimeUp });
+      const limit = this.#oneByOne > 0 ? 1 : this.#rows;
+      const followed = follow({ store, limit, isTimeUp: () => workedMs() > this.#readingMs });
       if (followed.changes.length > 0) onApplied(followed.changes);
+      const fitting = this.#readingMs * Math.min(2, sliceMs / workedMs());
+      this.#readingMs = Math.min(sliceMs, Math.max(leastReadingMs, fitting));
       return { ...followed, newest: store.followed().newest };
     });
   }
@@ -190,7 +200,7 @@ export class Follower {
     const now = this.#options.clock.monotonic();
     const took = now - startedAt;
     const areBusy = startedAt - this.#othersAt < busyMs && this.#waiters.length === 0;
-    this.#restMs = areBusy ? took * restFactor : 0;
+    this.#restMs = areBusy ? Math.min(longestRestMs, took * restFactor) : 0;
     this.#endedAt = now;
     this.#loopShare();
   }

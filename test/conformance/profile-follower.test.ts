@@ -1,0 +1,163 @@
+/** What the follower does when something is wrong, and how others wait for it. */
+
+import { beforeEach, describe, expect, test } from "vitest";
+import { Activity } from "../../src/engine/clock/activity.ts";
+import { Follower, type FollowerOptions } from "../../src/engine/profiles/follower.ts";
+import { monotonic } from "../../src/engine/wall.ts";
+import { openTestStore, request, type MessageDraft, type TestStore } from "../../src/store/store.fixture.ts";
+
+let one: TestStore;
+let activity: Activity;
+let reported: unknown[];
+let follower: Follower;
+
+beforeEach(() => {
+  one = openTestStore();
+  activity = new Activity();
+  reported = [];
+  return () => follower.stop();
+});
+
+/** Follows; what it does to profiles is told to `onApplied` as well. */
+function start(onApplied: FollowerOptions["onApplied"] = () => {}): Follower {
+  follower = new Follower({
+    store: one.store,
+    clock: { monotonic },
+    activity,
+    changes: { note() {}, noteMany() {} },
+    onApplied,
+    report: (error) => void reported.push(error instanceof Error ? error.message : error),
+  });
+  follower.start();
+  return follower;
+}
+
+const bought = (userId: string): MessageDraft => ({
+  userId,
+  event: "Bought",
+  text: `{"type":"track","userId":"${userId}","event":"Bought"}`,
+});
+const commit = (...messages: MessageDraft[]): void => void one.store.commit([request(messages)]);
+const eventsOf = (userId: string): number => {
+  const profile = one.store.profileWithUser(userId);
+  return profile === null ? 0 : (one.store.profileDetails(profile)?.events ?? 0);
+};
+
+describe("whoever waits for the profiles", () => {
+  test("waits until they have followed all that was committed by then, and not at all when they have", async () => {
+    commit(bought("ada"), bought("bob"));
+    start();
+    expect(activity.isQuiet(true)).toBe(false);
+    await follower.caughtUp();
+    expect([eventsOf("ada"), eventsOf("bob")]).toEqual([1, 1]);
+    await activity.whenQuiet();
+    await follower.caughtUp();
+    expect(activity.isQuiet(true)).toBe(true);
+  });
+
+  test("waits for what came while it waits for no longer than it takes to follow what came before", async () => {
+    start();
+    commit(bought("ada"));
+    follower.kick();
+    let more = 0;
+    const waited = follower.caughtUp();
+    const busy = setInterval(() => {
+      commit(bought(`u${(more += 1)}`));
+      follower.kick();
+    }, 0);
+    await waited;
+    clearInterval(busy);
+    expect(eventsOf("ada")).toBe(1);
+    await follower.caughtUp();
+    expect(eventsOf(`u${more}`)).toBe(more > 0 ? 1 : 0);
+  });
+
+  test("is told when Hookyard stops", async () => {
+    commit(bought("ada"));
+    start();
+    const waited = follower.caughtUp();
+    follower.stop();
+    await expect(waited).rejects.toThrow("stopping");
+    expect(activity.isQuiet(true)).toBe(true);
+  });
+});
+
+describe("a message that cannot be followed", () => {
+  test("because its bytes are damaged is passed over, said so, and those around it are followed", async () => {
+    commit(bought("ada"));
+    one.store.commit([request([{ ...bought("eve"), text: "{}" }])]);
+    one.db.exec("UPDATE requests SET body = x'00' WHERE id = 2");
+    commit(bought("bob"));
+    start();
+    await follower.caughtUp();
+    expect(["ada", "eve", "bob"].map(eventsOf)).toEqual([1, 0, 1]);
+    expect(reported).toEqual(["Profiles passed over the message in row 2: it cannot be read."]);
+  });
+
+  test("because those who follow it fail is passed over alone, and nothing of it is left", async () => {
+    commit(...["u1", "u2", "bad", "u3", "u4"].map(bought));
+    const told: (string | null)[] = [];
+    start((changes) => {
+      if (changes.some(({ userId }) => userId === "bad")) throw new Error("not this one");
+      told.push(...changes.map(({ userId }) => userId));
+    });
+    await follower.caughtUp();
+    expect(["u1", "u2", "u3", "u4"].map(eventsOf)).toEqual([1, 1, 1, 1]);
+    expect(one.store.profileWithUser("bad")).toBeNull();
+    expect(told).toEqual(["u1", "u2", "u3", "u4"]);
+    expect(reported).toEqual(["not this one"]);
+  });
+});
+
+test("a store that refuses is told to who waits, tried again, and nothing is lost or twice", async () => {
+  const pages = one.db.pragma("page_count", { simple: true }) as number;
+  one.db.pragma(`max_page_count = ${pages + 40}`);
+  const all = Array.from({ length: 200 }, (_, n) => bought(`user ${n} ${"x".repeat(200)}`));
+  commit(...all);
+  one.db.pragma(`max_page_count = ${one.db.pragma("page_count", { simple: true }) as number}`);
+  const told: (string | null)[] = [];
+  start((changes) => void told.push(...changes.map(({ userId }) => userId)));
+  await expect(follower.caughtUp()).rejects.toThrow("full");
+  expect(reported).toHaveLength(1);
+  expect(activity.isQuiet(true)).toBe(false);
+  one.db.pragma("max_page_count = 1073741823");
+  told.length = 0;
+  await follower.caughtUp();
+  expect(one.store.profiles({}, 1, null).total).toBe(200);
+  expect(told).toHaveLength(200);
+  expect(reported).toHaveLength(1);
+});
+
+test("while others need the event loop, profiles take little of it; when they do not, they take what there is", async () => {
+  for (let n = 0; n < 30; n += 1) commit(...Array.from({ length: 1000 }, (_, user) => bought(`user ${n} ${user}`)));
+  let inSlices = 0;
+  const { atomically } = one.store;
+  one.store.atomically = (write) => {
+    const startedAt = monotonic();
+    const result = atomically(write);
+    inSlices += monotonic() - startedAt;
+    return result;
+  };
+  start();
+  const shareOf = async (forMs: number, turn: () => void): Promise<number> => {
+    const before = inSlices;
+    const startedAt = monotonic();
+    while (monotonic() - startedAt < forMs) {
+      turn();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return (inSlices - before) / (monotonic() - startedAt);
+  };
+  const busyTurn = (): void => {
+    for (const startedAt = monotonic(); monotonic() - startedAt < 5;);
+    follower.noteOthers();
+  };
+  await shareOf(50, busyTurn);
+  const crowded = await shareOf(600, busyTurn);
+  expect(crowded).toBeGreaterThan(0);
+  expect(crowded).toBeLessThan(0.2);
+  await shareOf(250, () => {});
+  expect(await shareOf(100, () => {})).toBeGreaterThan(0.5);
+  await follower.caughtUp();
+  expect(one.store.followed().upTo).toBe(30_000);
+});

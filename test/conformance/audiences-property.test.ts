@@ -206,6 +206,7 @@ for (const { rule, what, before, after } of [leaving, entering]) {
     await app.destination([webhook.url]);
     await app.send({ userId: "ada" });
     await app.send({ userId: "ada" });
+    await app.settle();
     const { key, sourceId, id } = await app.call("audiences.create", { name: "Big Spenders", rule, sync: "each-event" });
     const told: Told = { id, key, sourceId, rule, members: [], forgotten: new Map() };
     const heard = async (): Promise<unknown[]> => {

@@ -1,13 +1,14 @@
 /**
- * Whoever does whatever, whenever: what a receiver heard of an audience adds up to its members, each of whom heard of
- * it in turns, and everybody in Hookyard who is asked about a member says the same.
+ * Whoever does whatever, whenever: what a receiver heard of an audience adds up to its members, nobody was told the same
+ * twice in a row, and everybody in Hookyard who is asked about a member says the same. So it is with computed traits.
  */
 
 import fc from "fast-check";
 import { expect, test as base } from "vitest";
-import { rule as writableRule } from "../../src/contract/rules.ts";
-import { drafts, now as startOfDrafts, rules, type DraftFacts } from "../../src/domain/rules.fixture.ts";
-import type { Rule, Sync } from "../../src/domain/rules.ts";
+import { computation as writableComputation, rule as writableRule } from "../../src/contract/rules.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
+import { computations, drafts, now as startOfDrafts, rules, type DraftFacts } from "../../src/domain/rules.fixture.ts";
+import type { Computation, Rule, Sync } from "../../src/domain/rules.ts";
 import { formatTimestamp } from "../../src/domain/timestamp.ts";
 import { People, type SentMessage } from "../support/people.ts";
 import { starting, type RunningApp, type Start } from "../support/running-app.ts";
@@ -44,6 +45,7 @@ const rule = fc.oneof(
   buyers.map((not) => ({ not })),
   rules.filter((one) => writableRule.safeParse(one).success),
 );
+const computation = computations.filter((one) => writableComputation.safeParse(one).success);
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("send" as const), who, facts: drafts }) },
   {
@@ -58,22 +60,23 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const runs = fc.record({
   before: fc.array(step, { minLength: 1, maxLength: 5, size: "max" }),
   rules: fc.record({ live: rule, manual: rule, periodic: rule }),
+  computations: fc.record({ live: computation, manual: computation }),
   steps: fc.array(step, { minLength: 3, maxLength: 12, size: "max" }),
 });
 type Run = typeof runs extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** An audience of the app, and whom it should have told by now. */
+/** An audience or a computed trait of the app, and what its receivers should have been told by now. */
 type Told = {
   id: string;
   key: string;
   sourceId: string;
-  rule: Rule;
-  members: string[];
-  /** How much a user heard before being deleted: that is forgotten, and nobody says so. */
+  asks: { rule: Rule } | { computation: Computation };
+  values: JsonObject;
+  /** How often a user was told something before being deleted: that is forgotten, and nobody says so. */
   forgotten: Map<string, number>;
 };
 
-async function play({ before, rules, steps }: Run, start: Start): Promise<void> {
+async function play({ before, rules, computations, steps }: Run, start: Start): Promise<void> {
   const app = await start.app({ clock: "paused" });
   const webhook = await start.receiver();
   const destination = await app.destination([webhook.url]);
@@ -84,9 +87,13 @@ async function play({ before, rules, steps }: Run, start: Start): Promise<void> 
     if (messages.length > 0) await app.ingest("/v1/batch", { batch: messages });
     for (const message of messages) people.send(message);
   };
-  const create = async (name: string, sync: Sync, rule: Rule): Promise<Told> => {
-    const { id, key, sourceId } = await app.call("audiences.create", { name, rule, sync, destinationIds: [destination.id] });
-    return { id, key, sourceId, rule, members: people.members(rule, await now()), forgotten: new Map() };
+  const create = async (name: string, sync: Sync, asks: Told["asks"]): Promise<Told> => {
+    const draft = { name, sync, destinationIds: [destination.id] };
+    const { id, key, sourceId } =
+      "rule" in asks
+        ? await app.call("audiences.create", { ...draft, ...asks })
+        : await app.call("computedTraits.create", { ...draft, ...asks });
+    return { id, key, sourceId, asks, values: valuesOf(people, asks, await now()), forgotten: new Map() };
   };
   const take = async (step: Step): Promise<void> => {
     if (step.do === "send") await send(messagesOf(step.who, step.facts, await now()));
@@ -98,20 +105,22 @@ async function play({ before, rules, steps }: Run, start: Start): Promise<void> 
   const forget = async (userId: string): Promise<void> => {
     await app.call("deletions.create", { userIds: [userId], suppress: false });
     const gone = people.delete(userId);
-    for (const audience of audiences) {
-      const heard = await heardOf(app, webhook, { ...audience, forgotten: new Map() });
-      for (const one of gone) audience.forgotten.set(one, heard.get(one)?.length ?? 0);
-      audience.members = audience.members.filter((one) => !gone.includes(one));
+    for (const one of all) {
+      const heard = await heardOf(app, webhook, { ...one, forgotten: new Map() });
+      for (const user of gone) one.forgotten.set(user, heard.get(user)?.length ?? 0);
+      one.values = Object.fromEntries(Object.entries(one.values).filter(([user]) => !gone.includes(user)));
     }
   };
 
   for (const step of before) await take(step);
-  const live = await create("Live Ones", "each-event", rules.live);
-  const manual = await create("By Hand", "manual", rules.manual);
-  const periodic = await create("Every 30 Hours", { everyMs: periodMs }, rules.periodic);
+  const live = await create("Live Ones", "each-event", { rule: rules.live });
+  const manual = await create("By Hand", "manual", { rule: rules.manual });
+  const periodic = await create("Every 30 Hours", { everyMs: periodMs }, { rule: rules.periodic });
+  const liveTrait = await create("Live Value", "each-event", { computation: computations.live });
+  const manualTrait = await create("Value by Hand", "manual", { computation: computations.manual });
   const createdAt = await now();
-  const audiences = [live, manual, periodic];
-  await agree(app, webhook, people, audiences);
+  const all = [live, manual, periodic, liveTrait, manualTrait];
+  await agree(app, webhook, people, all);
 
   for (const step of steps) {
     if (step.do === "delete") await forget(step.userId);
@@ -119,18 +128,24 @@ async function play({ before, rules, steps }: Run, start: Start): Promise<void> 
     await take(step);
     if (step.do === "sync") {
       await app.call("audiences.sync", { id: manual.id });
-      manual.members = people.members(manual.rule, await now());
+      await app.call("computedTraits.sync", { id: manualTrait.id });
+      for (const one of [manual, manualTrait]) one.values = valuesOf(people, one.asks, await now());
     }
     if (step.do === "change") {
       await app.call("audiences.update", { id: live.id, rule: step.rule });
-      live.rule = step.rule;
+      live.asks = { rule: step.rule };
     }
-    live.members = people.members(live.rule, await now());
+    for (const one of [live, liveTrait]) one.values = valuesOf(people, one.asks, await now());
     const period = Math.floor(((await now()) - createdAt) / periodMs);
-    if (period > periods) periodic.members = people.members(periodic.rule, createdAt + period * periodMs);
-    await agree(app, webhook, people, audiences);
+    if (period > periods) periodic.values = valuesOf(people, periodic.asks, createdAt + period * periodMs);
+    await agree(app, webhook, people, all);
   }
   await Promise.all([app.stop(), webhook.stop()]);
+}
+
+function valuesOf(people: People, asks: Told["asks"], now: number): JsonObject {
+  if ("computation" in asks) return people.values(asks.computation, now);
+  return Object.fromEntries(people.members(asks.rule, now).map((userId) => [userId, true]));
 }
 
 function messagesOf(who: Who, { traits, events }: DraftFacts, now: number): SentMessage[] {
@@ -151,22 +166,36 @@ function messagesOf(who: Who, { traits, events }: DraftFacts, now: number): Sent
   return [...identifies, ...tracks];
 }
 
-async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, audiences: readonly Told[]): Promise<void> {
+async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, all: readonly Told[]): Promise<void> {
   await app.settle();
   const now = Date.parse((await app.call("clock.get", {})).now);
-  for (const audience of audiences) {
-    const heard = await heardOf(app, webhook, audience);
-    for (const [userId, values] of heard) expect(values, userId).toEqual(values.map((_, place) => place % 2 === 0));
-    const inside = [...heard].filter(([, values]) => values.at(-1) === true).map(([userId]) => userId);
-    expect(inside.toSorted(), audience.key).toEqual(audience.members);
+  const profiles = people.userIds().length;
+  for (const told of all) {
+    const { id, key, asks } = told;
+    const nothing = "rule" in asks ? false : null;
+    const heard = await heardOf(app, webhook, told);
+    for (const [userId, values] of heard) {
+      for (const [place, value] of values.entries())
+        expect([userId, value]).not.toEqual([userId, place === 0 ? nothing : values[place - 1]]);
+    }
+    const last = [...heard].map(([userId, values]) => [userId, values.at(-1)] as const);
+    expect(Object.fromEntries(last.filter(([, value]) => value !== nothing)), key).toEqual(told.values);
 
-    const { id, rule } = audience;
-    expect(await app.call("audiences.get", { id })).toMatchObject({ size: audience.members.length, syncing: null });
-    const members = people.members(rule, now);
-    expect(await app.call("audiences.preview", { rule })).toMatchObject({ count: members.length, profiles: people.userIds().length });
+    const users = Object.keys(told.values).length;
+    const values = valuesOf(people, asks, now);
+    const count = Object.keys(values).length;
+    if ("computation" in asks) {
+      expect(await app.call("computedTraits.get", { id })).toMatchObject({ users, syncing: null });
+      const preview = await app.call("computedTraits.preview", asks);
+      expect(preview).toMatchObject({ count, profiles });
+      expect(Object.fromEntries(preview.sample.map(({ userId, value }) => [userId, value]))).toEqual(values);
+      continue;
+    }
+    expect(await app.call("audiences.get", { id })).toMatchObject({ size: users, syncing: null });
+    expect(await app.call("audiences.preview", asks)).toMatchObject({ count, profiles });
     for (const userId of people.userIds()) {
-      const { matches, explained } = await app.call("audiences.explain", { rule, userId });
-      expect({ userId, matches, holds: explained.holds }).toMatchObject({ matches: members.includes(userId), holds: matches });
+      const { matches, explained } = await app.call("audiences.explain", { ...asks, userId });
+      expect({ userId, matches, holds: explained.holds }).toMatchObject({ matches: values[userId] === true, holds: matches });
     }
   }
 }
@@ -208,7 +237,7 @@ for (const { rule, what, before, after } of [leaving, entering]) {
     await app.send({ userId: "ada" });
     await app.settle();
     const { key, sourceId, id } = await app.call("audiences.create", { name: "Big Spenders", rule, sync: "each-event" });
-    const told: Told = { id, key, sourceId, rule, members: [], forgotten: new Map() };
+    const told: Told = { id, key, sourceId, asks: { rule }, values: {}, forgotten: new Map() };
     const heard = async (): Promise<unknown[]> => {
       await app.settle();
       return (await heardOf(app, webhook, told)).get("ada") ?? [];

@@ -24,9 +24,9 @@ type Step =
   | { do: "send"; who: Who; facts: DraftFacts }
   | { do: "alias"; userId: string; previousId: string }
   | { do: "advance"; hours: number }
-  | { do: "delete"; userId: string }
+  | { do: "delete"; userId: string; suppress: boolean }
   | { do: "sync" }
-  | { do: "change"; rule: Rule };
+  | { do: "change"; place: number; rule: Rule };
 
 const userId = fc.constantFrom("ada", "bob", "cyd");
 const anonymousId = fc.constantFrom("phone", "desk");
@@ -53,9 +53,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant("alias" as const), userId, previousId: fc.oneof(userId, anonymousId, fc.constant("new")) }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("advance" as const), hours: fc.constantFrom(1, 12, 24, 71, 100, 200) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), userId }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), userId, suppress: fc.constantFrom(false, false, true) }) },
   { weight: 4, arbitrary: fc.constant<Step>({ do: "sync" }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("change" as const), rule }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("change" as const), place: fc.nat({ max: 2 }), rule }) },
 );
 const runs = fc.record({
   before: fc.array(step, { minLength: 1, maxLength: 5, size: "max" }),
@@ -102,9 +102,9 @@ async function play({ before, rules, computations, steps }: Run, start: Start): 
     if (step.do === "advance") await app.advance({ byMs: step.hours * hourMs });
   };
 
-  const forget = async (userId: string): Promise<void> => {
-    await app.call("deletions.create", { userIds: [userId], suppress: false });
-    const gone = people.delete(userId);
+  const forget = async (userId: string, suppress: boolean): Promise<void> => {
+    await app.call("deletions.create", { userIds: [userId], suppress });
+    const gone = people.delete(userId, suppress);
     for (const one of all) {
       const heard = await heardOf(app, webhook, { ...one, forgotten: new Map() });
       for (const user of gone) one.forgotten.set(user, heard.get(user)?.length ?? 0);
@@ -123,7 +123,7 @@ async function play({ before, rules, computations, steps }: Run, start: Start): 
   await agree(app, webhook, people, all);
 
   for (const step of steps) {
-    if (step.do === "delete") await forget(step.userId);
+    if (step.do === "delete") await forget(step.userId, step.suppress);
     const periods = Math.floor(((await now()) - createdAt) / periodMs);
     await take(step);
     if (step.do === "sync") {
@@ -132,8 +132,9 @@ async function play({ before, rules, computations, steps }: Run, start: Start): 
       for (const one of [manual, manualTrait]) one.values = valuesOf(people, one.asks, await now());
     }
     if (step.do === "change") {
-      await app.call("audiences.update", { id: live.id, rule: step.rule });
-      live.asks = { rule: step.rule };
+      const one = [live, manual, periodic][step.place] ?? live;
+      await app.call("audiences.update", { id: one.id, rule: step.rule });
+      one.asks = { rule: step.rule };
     }
     for (const one of [live, liveTrait]) one.values = valuesOf(people, one.asks, await now());
     const period = Math.floor(((await now()) - createdAt) / periodMs);
@@ -203,9 +204,10 @@ async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, 
 /** What the webhook was told of each user, in the order in which it was taken in. */
 async function heardOf(app: RunningApp, webhook: WebhookReceiver, { key, sourceId, forgotten }: Told): Promise<Map<string, unknown[]>> {
   type Payload = { messageId: string; traits?: Record<string, unknown> };
-  const payloads = webhook.requests.map(({ body }) => JSON.parse(body) as Payload);
+  const payloads = webhook.requests.map(({ body }) => JSON.parse(body) as Payload).filter(({ traits }) => Object.hasOwn(traits ?? {}, key));
   const values = new Map(payloads.map(({ messageId, traits }) => [messageId, traits?.[key]]));
   const { items } = await app.call("messages.list", { sourceId, limit: 1000 });
+  expect(payloads.map(({ messageId }) => messageId).toSorted()).toEqual(items.map(({ messageId }) => messageId).toSorted());
   const left = new Map(forgotten);
   const heard = new Map<string, unknown[]>();
   for (const { messageId, userId } of items.toReversed()) {

@@ -40,6 +40,19 @@ test("one that follows each event changes with it and with time, and is null whe
   expect((await app.call("computedTraits.list", {})).items).toMatchObject([{ users: 0 }]);
 });
 
+test("a value whose members came in another order is the same value", async ({ start }) => {
+  const app = await openShop(start);
+  const computation = { aggregate: "last", event: "Bought", property: "item" } as const;
+  await app.call("computedTraits.create", { name: "Live", computation, sync: "each-event" });
+  const { id } = await app.call("computedTraits.create", { name: "By Hand", computation });
+  const item = (item: object) => ({ ...bought("ada"), properties: { item } });
+  await batch(app, [item({ sku: 1, size: "L" })]);
+  await app.call("computedTraits.sync", { id });
+  await batch(app, [item({ size: "L", sku: 1 })]);
+  await app.call("computedTraits.sync", { id });
+  for (const key of ["live", "by_hand"]) expect(await told(app, key)).toEqual({ ada: [{ sku: 1, size: "L" }] });
+});
+
 test("a preview computes and sends nothing; a change of the computation is sent at the next sync", async ({ start }) => {
   const app = await openShop(start);
   await batch(app, [bought("ada", 10), bought("ada", 20)]);

@@ -22,10 +22,12 @@ type Person = { userId: string | null; traits: Map<string, TraitFact>; events: {
 
 export class People {
   readonly #known = new Map<string, Person>();
+  readonly #suppressed = new Set<string>();
   #rows = 0;
 
   send(message: SentMessage): void {
     const { type, userId, anonymousId, previousId, event } = message;
+    if (userId !== undefined && this.#suppressed.has(userId)) return;
     this.#rows += 1;
     const at = Date.parse(message.timestamp);
     if (userId !== undefined && anonymousId !== undefined) this.#join(userId, anonymousId);
@@ -38,7 +40,8 @@ export class People {
   }
 
   /** Answers all userIds that the user had. */
-  delete(userId: string): string[] {
+  delete(userId: string, suppress: boolean): string[] {
+    if (suppress) this.#suppressed.add(userId);
     const person = this.#known.get(user(userId));
     const gone = [...this.#known].filter(([, one]) => one === person).map(([identity]) => identity);
     for (const identity of gone) this.#known.delete(identity);

@@ -3,6 +3,7 @@
  * transaction, so that a message and the note that it was sent are one commit: nobody hears of the same value twice.
  */
 
+import { spellingOf } from "../../domain/compare.ts";
 import type { Source } from "../../domain/configuration.ts";
 import type { SourceId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
@@ -70,5 +71,5 @@ export function createTeller({ store, ownMessages, source, now, seed, onRecheck,
 }
 
 function same(one: Json, other: Json): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
+  return one === other || spellingOf(one) === spellingOf(other);
 }

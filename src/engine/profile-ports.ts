@@ -79,7 +79,7 @@ export type ProfileStore = {
   profileOf(identity: IdentityValue): ProfileId | null;
   /** Whom a userId leads to, also one that was joined to another user's. */
   profileWithUser(userId: string): ProfileId | null;
-  createProfile(at: number): ProfileId;
+  createProfile(at: number, userId: string | null): ProfileId;
   /** It was seen from `firstAt` to `lastAt`, and did so many events more. */
   touch(profile: ProfileId, seen: { firstAt: number; lastAt: number; events: number }): void;
   /** One that belongs to another profile goes over to this one. */

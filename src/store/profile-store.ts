@@ -57,7 +57,9 @@ type Building = Pick<
 
 export function createProfileStore(db: Db): Building {
   const identity = db.prepare<[number, string], number>("SELECT profile_id FROM identities WHERE kind = ? AND value = ?").pluck();
-  const insertProfile = db.prepare<[number, number]>("INSERT INTO profiles (first_seen_at, last_seen_at) VALUES (?, ?)");
+  const insertProfile = db.prepare<[string | null, number, number]>(
+    "INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, ?, ?)",
+  );
   const touch = db.prepare<[number, number, number, number]>(
     "UPDATE profiles SET first_seen_at = min(first_seen_at, ?), last_seen_at = max(last_seen_at, ?), events = events + ? WHERE id = ?",
   );
@@ -89,7 +91,7 @@ export function createProfileStore(db: Db): Building {
     ...following(db),
     profileOf: ({ kind, value }) => (identity.get(identityCode(kind), value) ?? null) as ProfileId | null,
     profileWithUser: (userId) => (identity.get(identityCode("userId"), userId) ?? null) as ProfileId | null,
-    createProfile: (at) => Number(insertProfile.run(at, at).lastInsertRowid) as ProfileId,
+    createProfile: (at, userId) => Number(insertProfile.run(userId, at, at).lastInsertRowid) as ProfileId,
     touch: (profile, { firstAt, lastAt, events }) => void touch.run(firstAt, lastAt, events, profile),
     addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
       void putIdentity.run(identityCode(kind), value, profile, at, messageId),

@@ -98,7 +98,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
 
 function follow(store: Store): void {
   const row = 1 as MessageRowId;
-  const [profile, other] = [store.createProfile(startOfTime), store.createProfile(startOfTime)];
+  const [profile, other] = [store.createProfile(startOfTime, null), store.createProfile(startOfTime, "eve")];
   for (const { id } of store.nextToFollow(1).messages) store.addEvent(profile, "Bought", startOfTime, {}, id);
   store.followed();
   store.addIdentity(profile, { kind: "userId", value: "ada" }, startOfTime, row);

@@ -29,9 +29,11 @@ const anonymous = (value: string): IdentityValue => ({ kind: "anonymousId", valu
 
 export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions): Identities {
   function create(message: FollowedMessage, identities: readonly IdentityValue[]): ProfileId {
-    const profile = store.createProfile(message.timestamp);
+    const userId = identities.find(({ kind }) => kind === "userId")?.value ?? null;
+    const profile = store.createProfile(message.timestamp, userId);
     for (const identity of identities) add(message, profile, identity);
     store.addHistory(profile, message.timestamp, "created", sentences.created(message, identities), message.id);
+    if (userId !== null) onUser(profile, userId, null);
     return profile;
   }
 
@@ -53,11 +55,7 @@ export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions):
   }
 
   function alone(message: FollowedMessage, identity: IdentityValue): ProfileId {
-    const known = store.profileOf(identity);
-    if (known !== null) return known;
-    const profile = create(message, [identity]);
-    if (identity.kind === "userId") nameUser(profile, identity.value);
-    return profile;
+    return store.profileOf(identity) ?? create(message, [identity]);
   }
 
   function joinAnonymous(message: FollowedMessage, userId: string, anonymousId: string): ProfileId {
@@ -65,7 +63,7 @@ export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions):
     const other = store.profileOf(anonymous(anonymousId));
     const { timestamp, id } = message;
     if (other === null) {
-      if (known === null) return named(create(message, [user(userId), anonymous(anonymousId)]), userId);
+      if (known === null) return create(message, [user(userId), anonymous(anonymousId)]);
       add(message, known, anonymous(anonymousId));
       store.addHistory(known, timestamp, "identified", sentences.added(message, anonymous(anonymousId), userId), id);
       return known;

@@ -23,7 +23,11 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     } catch (error) {
       report(error);
     }
-    if (removed > 0) changes.noteMany("messages", [], removed, false);
+    if (removed > 0) {
+      changes.noteMany("messages", [], removed, false);
+      // With them go the events of profiles.
+      changes.note("profiles", null);
+    }
     timer = startIdleTimer(removed > 0 ? 1 : everyMs, run);
   }
 

@@ -1,12 +1,16 @@
 /** What `docs/audiences.md` says of its examples is what Hookyard says of them. */
 
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
-import { checkInput } from "../../src/contract/call.ts";
+import { expect, test as base } from "vitest";
+import { checkInput, type Call } from "../../src/contract/call.ts";
 import { calls } from "../../src/contract/contract.ts";
 import { computation, rule } from "../../src/contract/rules.ts";
 import { snakeCase } from "../../src/domain/snake-case.ts";
 import { People, type SentMessage } from "../support/people.ts";
+import { starting } from "../support/running-app.ts";
+import { openShop, told } from "../support/shop.ts";
+
+const test = base.extend("start", starting);
 
 const text = readFileSync(new URL("../../docs/audiences.md", import.meta.url), "utf8");
 const rows = [...text.matchAll(/^\| (.+?) +\| (.+?) +\|$/gm)].map(([, left = "", right = ""]) => [left, right] as const);
@@ -40,12 +44,39 @@ test.each(keys.map((row) => row.map(unquoted)))("the name %s has the key %s", (n
   expect(snakeCase(name ?? "")).toBe(key);
 });
 
-test("the call that it shows is one, and so is the sentence about a rule that is none", () => {
-  const body = /\$API\/audiences -d '(.+?)'\n/s.exec(text)?.[1] ?? "";
-  expect(checkInput(calls["audiences.create"], JSON.parse(body))).toMatchObject({ name: "Big Spenders" });
+test("its settings are those of the calls, and its calls are there", () => {
+  const drafts = [calls["audiences.create"], calls["computedTraits.create"]].flatMap(({ body }) => Object.keys(body.shape));
+  const table = [...text.matchAll(/^\| `(\w+)` +\|[^|]+\|[^|]+\|$/gm)].map(([, name]) => name);
+  expect(table).toEqual(expect.arrayContaining(drafts));
+  const known = Object.values<Call>(calls).map(({ method, path }) => `${method} ${path}`);
+  const shown = [...text.matchAll(/`([A-Z]+ \/api\/[^`?]+)/g)].map(([, call]) => call);
+  expect(shown.length).toBeGreaterThan(7);
+  for (const call of shown) expect(known).toContain(call);
+});
+
+test("the sentence about a rule that is none is what Hookyard says", () => {
   const condition = { event: "Order Completed" };
   const wrong = { all: [condition, { ...condition, withinDays: 0 }] };
   const { message } = checkInput(calls["audiences.create"], { name: "A", rule: wrong }) as { message?: string };
   expect(text).toContain(message);
   expect(keys.length).toBe(8);
+});
+
+test("the webhook gets what it shows", async ({ start }) => {
+  const app = await openShop(start);
+  const block = /```sh\n(.+?)```/s.exec(text)?.[1] ?? "";
+  for (const [, total] of block.matchAll(/buy (\d+)/g)) {
+    const body = /v1\/track -d '(.+?)'\$1/.exec(block)?.[1] ?? "";
+    await app.ingest("/v1/track", `${body}${total}}}`, "key");
+  }
+  await app.call("audiences.create", JSON.parse(/\$API\/audiences -d '(.+?)'\n/s.exec(block)?.[1] ?? ""));
+  expect(await told(app, "big_spenders")).toEqual({ ada: [true] });
+  await app.advance(JSON.parse(/advance -d '(.+?)'/.exec(block)?.[1] ?? ""));
+  expect(await told(app, "big_spenders")).toEqual({ ada: [true, false] });
+
+  const body = app.webhook.requests.map((request) => request.body).find((one) => one.includes("big_spenders")) ?? "";
+  const shown = JSON.parse(/^```json\n(\{\n  "version".+?)^```/ms.exec(text)?.[1] ?? "") as object;
+  const made = ["messageId", "timestamp", "namespace", "space_id"];
+  const isMade = (name: string, value: unknown): unknown => (made.includes(name) ? "made" : value);
+  expect(JSON.parse(body, isMade)).toEqual(JSON.parse(JSON.stringify(shown), isMade));
 });

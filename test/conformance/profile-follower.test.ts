@@ -9,12 +9,14 @@ import { openTestStore, request, type MessageDraft, type TestStore } from "../..
 let one: TestStore;
 let activity: Activity;
 let reported: unknown[];
+let noted: [area: string, ids: string[], count: number][];
 let follower: Follower;
 
 beforeEach(() => {
   one = openTestStore();
   activity = new Activity();
   reported = [];
+  noted = [];
   return () => follower.stop();
 });
 
@@ -24,7 +26,7 @@ function start(onApplied: FollowerOptions["onApplied"] = () => {}): Follower {
     store: one.store,
     clock: { monotonic },
     activity,
-    changes: { note() {}, noteMany() {} },
+    changes: { note() {}, noteMany: (area, ids, count) => void noted.push([area, ids, count]) },
     onApplied,
     report: (error) => void reported.push(error instanceof Error ? error.message : error),
   });
@@ -50,6 +52,7 @@ describe("whoever waits for the profiles", () => {
     expect(activity.isQuiet(true)).toBe(false);
     await follower.caughtUp();
     expect([eventsOf("ada"), eventsOf("bob")]).toEqual([1, 1]);
+    expect(noted).toEqual([["profiles", ["prf_000000001", "prf_000000002"], 2]]);
     await activity.whenQuiet();
     await follower.caughtUp();
     expect(activity.isQuiet(true)).toBe(true);

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { openTestStore, type TestStore } from "./store.fixture.ts";
+
+const once = (...names: string[]): Map<string, number> => new Map(names.map((name) => [name, 1]));
+const events = (all: Record<string, string[]>, times = 1) =>
+  new Map(Object.entries(all).map(([event, properties]) => [event, { times, properties: once(...properties) }]));
+const rows = ({ db }: TestStore): number => db.prepare("SELECT count(*) FROM seen_names").pluck().get() as number;
+
+test("names are suggested with the most frequent first, also after a start", () => {
+  const one = openTestStore();
+  one.store.noteSeen({ traits: once("plan", "city"), events: events({ Viewed: ["page"], Bought: ["total", "sku"] }) });
+  one.store.noteSeen({ traits: once("city"), events: events({ Bought: ["sku"] }) });
+  const seen = {
+    traits: ["city", "plan"],
+    events: [
+      { event: "Bought", properties: ["sku", "total"] },
+      { event: "Viewed", properties: ["page"] },
+    ],
+  };
+  expect(one.store.seenNames()).toEqual(seen);
+  expect(one.restarted().store.seenNames()).toEqual(seen);
+});
+
+test("where every name is new, those seen often stay and the others make room", () => {
+  const one = openTestStore();
+  for (let n = 0; n < 5; n += 1) one.store.noteSeen({ traits: once("plan"), events: events({ Bought: ["total"] }) });
+  for (let n = 0; n < 60; n += 1) {
+    const names = Array.from({ length: 100 }, (_, place) => `${n}-${place}`);
+    one.store.noteSeen({
+      traits: once(...names),
+      events: events({ ...Object.fromEntries(names.map((name) => [name, ["p"]])), Bought: names }),
+    });
+    expect(rows(one)).toBeLessThan(5000);
+  }
+  const seen = one.store.seenNames();
+  expect(seen.traits[0]).toBe("plan");
+  expect(seen.traits.length).toBeLessThanOrEqual(1000);
+  expect(seen.events.length).toBeLessThanOrEqual(1000);
+  expect(seen.events[0]?.event).toBe("Bought");
+  expect(seen.events[0]?.properties[0]).toBe("total");
+  expect(seen.events[0]?.properties.length).toBeLessThanOrEqual(1000);
+});
+
+test("a name that nobody would choose from a list is not kept", () => {
+  const one = openTestStore();
+  const long = "x".repeat(201);
+  one.store.noteSeen({ traits: once(long, "plan"), events: events({ [long]: ["p"], Bought: [long] }) });
+  expect(one.store.seenNames()).toEqual({ traits: ["plan"], events: [{ event: "Bought", properties: [] }] });
+});

@@ -5,6 +5,8 @@ import { checkScenario, type ReadScenario } from "../scenarios/file/read-scenari
 import type {
   AdvanceInput,
   ChangeInput,
+  CreateInput,
+  DeleteInput,
   DeliveriesInput,
   ExpectInput,
   PostInput,
@@ -38,6 +40,14 @@ export type Hookyard = {
   advance(how: AdvanceInput["advance"]): Promise<void>;
   /** Changes what was set up. */
   change(change: ChangeInput): Promise<void>;
+  /** Makes audiences and computed traits, which send their first sync at once. */
+  create(things: CreateInput): Promise<void>;
+  /** Lets an audience or computed trait send its differences. */
+  sync(name: string): Promise<void>;
+  /** A deletion request. */
+  delete(users: DeleteInput["delete"]): Promise<void>;
+  /** Messages of these suppressed users are taken in again. */
+  lift(users: string[]): Promise<void>;
   retry(deliveries: DeliveriesInput): Promise<void>;
   cancel(deliveries: DeliveriesInput): Promise<void>;
   /** Rejects with `ExpectationFailed`, whose message shows expected against actual and the attempts behind it. */
@@ -93,10 +103,12 @@ type Parts = { setup: Setup; session: Session; ingestUrl: string; writeKeys: Rea
 
 function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): Hookyard {
   let stopped: Promise<void> | null = null;
+  /** Since the start; what later steps may name. */
+  let made: Pick<Setup, "audiences" | "computedTraits"> = { audiences: setup.audiences, computedTraits: setup.computedTraits };
 
   async function take(step: ScenarioInput["steps"][number]): Promise<void> {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
-    const { problem, expectations } = await takeStep(readDefinition(setup, step), session, 0);
+    const { problem, expectations } = await takeStep(readDefinition({ ...setup, ...made }, step), session, 0);
     if (problem !== null) throw new Error(problem);
     const failed = expectations.filter(({ passed }) => !passed);
     if (failed.length > 0) throw new ExpectationFailed(failed);
@@ -114,6 +126,16 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
     post: (body, options = {}) => take({ post: body, ...options }),
     advance: (how) => take({ advance: how }),
     change: (change) => take({ change }),
+    async create(things) {
+      await take({ create: things });
+      made = {
+        audiences: { ...made.audiences, ...things.audiences },
+        computedTraits: { ...made.computedTraits, ...things.computedTraits },
+      };
+    },
+    sync: (name) => take({ sync: name }),
+    delete: (users) => take({ delete: users }),
+    lift: (users) => take({ lift: users }),
     retry: (deliveries) => take({ retry: deliveries }),
     cancel: (deliveries) => take({ cancel: deliveries }),
     expect: (expectation) => take({ expect: expectation }),

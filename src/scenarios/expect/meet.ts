@@ -7,6 +7,7 @@
 import type { Expectation, Subject } from "../file/expectation-schema.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
+import { audiences } from "./audiences.ts";
 import { attempts } from "./attempts.ts";
 import { judgeClock } from "./clock.ts";
 import { deliveries } from "./deliveries.ts";
@@ -37,6 +38,8 @@ async function meetSubject(subject: Subject, expectation: Expectation, session: 
       return meetClaim(attempts, expectation.attempts, session);
     case "requests":
       return meetClaim(requests, expectation.requests, session);
+    case "audiences":
+      return meetClaim(audiences, expectation.audiences, session);
     case "clock":
       return expectation.clock === undefined ? null : judgeClock(expectation.clock, await session.history(), session.startedAt);
   }
@@ -119,7 +122,8 @@ function everFitting<Claim extends Counted, Thing>(
 
 function* partsOf(history: History): Generator<History> {
   const deliveries = Map.groupBy(history.deliveries, ({ message }) => message.ordinal);
-  for (const message of history.messages)
-    yield { ...history, messages: [message], deliveries: deliveries.get(message.ordinal) ?? [], requests: [] };
-  for (const request of history.requests) yield { ...history, messages: [], deliveries: [], requests: [request] };
+  const nothing = { ...history, messages: [], deliveries: [], requests: [], audiences: [] };
+  for (const message of history.messages) yield { ...nothing, messages: [message], deliveries: deliveries.get(message.ordinal) ?? [] };
+  for (const request of history.requests) yield { ...nothing, requests: [request] };
+  for (const audience of history.audiences) yield { ...nothing, audiences: [audience] };
 }

@@ -151,6 +151,20 @@ const requestsClaim = noCountWithNever(
   }),
 );
 
+const audiencesClaim = noCountWithNever(
+  members({
+    of: members({ name: oneOrSeveral(name).optional() })
+      .optional()
+      .describe("Which ones; all of them when left out."),
+    ...counted,
+    size: expectedNumber.optional().describe("How many users receivers were told are in."),
+    in: oneOrSeveral(name).optional().describe("Receivers were told that these users are in."),
+    notIn: oneOrSeveral(name).optional().describe("They were told that these are out, or nothing."),
+    entered: expectedNumber.optional().describe("How often receivers were told that somebody is in."),
+    left: expectedNumber.optional().describe("How often they were told that somebody is out."),
+  }),
+);
+
 const clockClaim = members({
   elapsed: expectedDuration.optional().describe("Clock time since the scenario began."),
   nextDue: z
@@ -164,6 +178,7 @@ const subjects = {
   deliveries: deliveriesClaim.optional(),
   attempts: attemptsClaim.optional(),
   requests: requestsClaim.optional(),
+  audiences: audiencesClaim.optional(),
   clock: clockClaim.optional(),
 };
 export type Subject = keyof typeof subjects;
@@ -179,5 +194,6 @@ export type MessagesClaim = z.output<typeof messagesClaim>;
 export type DeliveriesClaim = z.output<typeof deliveriesClaim>;
 export type AttemptsClaim = z.output<typeof attemptsClaim>;
 export type RequestsClaim = z.output<typeof requestsClaim>;
+export type AudiencesClaim = z.output<typeof audiencesClaim>;
 export type ClockClaim = z.output<typeof clockClaim>;
 export type DeliveryChoice = z.output<typeof ofDeliveries>;

@@ -1,6 +1,7 @@
 /** What a schema cannot see: that names refer to something, that members fit each other, that every run is the same. */
 
 import { checkHeader, checkWebhookUrl, maxHeaders } from "../../domain/webhook-rules.ts";
+import type { FileChange } from "./change-schema.ts";
 import type { Expectation } from "./expectation-schema.ts";
 import { parseJsonPath, pathWords } from "./json-path.ts";
 import { inOneLine, unknownName } from "./members.ts";
@@ -15,7 +16,7 @@ export function findWrongReferences(scenario: Scenario, file: PlacedValue): File
   return check.problems;
 }
 
-type Kind = "source" | "endpoint" | "destination";
+type Kind = "source" | "endpoint" | "destination" | "audience" | "computed trait";
 
 class Check {
   readonly problems: FileProblem[] = [];
@@ -32,19 +33,26 @@ class Check {
       source: Object.keys(sourcesOf(scenario)),
       endpoint: Object.keys(scenario.endpoints ?? {}),
       destination: Object.keys(scenario.destinations ?? {}),
+      audience: Object.keys({ ...scenario.audiences, ...created(scenario, "audiences") }),
+      "computed trait": Object.keys({ ...scenario.computedTraits, ...created(scenario, "computedTraits") }),
     };
   }
 
   setup(): void {
     for (const [name, destination] of Object.entries(this.#scenario.destinations ?? {}))
       this.#destination(name, destination, ["destinations", name]);
+    this.#computed(this.#scenario, []);
   }
 
   step(step: ScenarioStep, path: Path): void {
     if ("send" in step || "post" in step) this.#sending(step, path);
     if ("send" in step) this.#repetition(step, path);
+    if ("create" in step) this.#computed(step.create, [...path, "create"]);
+    if ("sync" in step) this.#oneOfKinds(["audience", "computed trait"], step.sync, [...path, "sync"]);
     if ("change" in step) {
-      const { sources = {}, endpoints = {}, destinations = {} } = step.change;
+      const { sources = {}, endpoints = {}, destinations = {}, audiences = {} } = step.change;
+      for (const name of Object.keys(audiences)) this.#named("audience", name, [...path, "change", "audiences", name], "name");
+      this.#computed({ audiences }, [...path, "change"]);
       for (const name of Object.keys(sources)) this.#named("source", name, [...path, "change", "sources", name], "name");
       for (const name of Object.keys(endpoints)) this.#named("endpoint", name, [...path, "change", "endpoints", name], "name");
       for (const [name, destination] of Object.entries(destinations)) {
@@ -67,6 +75,19 @@ class Check {
   #destination(name: string, { sources = [], webhooks = [] }: Pick<Partial<FileDestination>, "sources" | "webhooks">, path: Path): void {
     for (const [index, source] of sources.entries()) this.#named("source", source, [...path, "sources", index]);
     for (const [index, webhook] of webhooks.entries()) this.#webhook(name, index, webhook, [...path, "webhooks", index]);
+  }
+
+  #computed(
+    { audiences = {}, computedTraits = {} }: Pick<Partial<Scenario>, "computedTraits"> & Pick<FileChange, "audiences">,
+    path: Path,
+  ): void {
+    for (const [kind, things] of Object.entries({ audiences, computedTraits })) {
+      for (const [name, { destinations = [] }] of Object.entries(things)) {
+        for (const [index, destination] of destinations.entries()) {
+          this.#named("destination", destination, [...path, kind, name, "destinations", index]);
+        }
+      }
+    }
   }
 
   #webhook(destination: string, index: number, webhook: FileWebhook, path: Path): void {
@@ -125,9 +146,13 @@ class Check {
   }
 
   #choice(of: Choice, path: Path): void {
-    for (const kind of ["source", "endpoint", "destination"] as const) {
+    for (const kind of ["endpoint", "destination"] as const) {
       for (const [name, place] of several(of[kind], [...path, kind])) this.#named(kind, name, place);
     }
+    // The messages of an audience come from a source of its name.
+    for (const [name, place] of several(of.source, [...path, "source"]))
+      this.#oneOfKinds(["source", "audience", "computed trait"], name, place);
+    for (const [name, place] of several(of.name, [...path, "name"])) this.#named("audience", name, place);
     for (const [webhook, place] of several(of.webhook, [...path, "webhook"])) {
       if (this.#names.endpoint.includes(webhook) || this.#urls().includes(webhook)) continue;
       this.#problem(place, unknownName(webhook, [...this.#names.endpoint, ...this.#urls()]));
@@ -167,17 +192,27 @@ class Check {
     return false;
   }
 
+  #oneOfKinds(kinds: readonly [Kind, ...Kind[]], name: string, path: Path): void {
+    const known = kinds.flatMap((kind) => this.#names[kind]);
+    if (!known.includes(name))
+      this.#problem(path, `There is no ${kinds[0]} ${unknownName(name, known).replace(" is not known here.", ".")}`);
+  }
+
   #problem(path: Path, message: string, where: "value" | "name" = "value"): void {
     this.problems.push({ ...(where === "name" ? this.#file.placeOfName(path) : this.#file.placeOf(path)), message });
   }
 }
 
 type Names = string | readonly string[] | undefined;
-type Choice = { source?: Names; endpoint?: Names; destination?: Names; webhook?: Names };
+type Choice = { name?: Names; source?: Names; endpoint?: Names; destination?: Names; webhook?: Names };
 
 function several(names: Names, path: Path): [string, Path][] {
   if (names === undefined) return [];
   return typeof names === "string" ? [[names, path]] : names.map((name, index) => [name, [...path, index]]);
+}
+
+function created<What extends "audiences" | "computedTraits">({ steps }: Scenario, what: What): Scenario[What] {
+  return Object.assign({}, ...steps.map((step) => ("create" in step ? step.create[what] : undefined)));
 }
 
 export function sourcesOf({ sources }: Scenario): NonNullable<Scenario["sources"]> {

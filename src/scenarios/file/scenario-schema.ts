@@ -5,7 +5,9 @@ import { duration } from "./matcher.ts";
 import { expectation, ofDeliveries } from "./expectation-schema.ts";
 import { members } from "./members.ts";
 import { wantedVerbs } from "./sentences.ts";
-import { change, destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
+import { destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
+import { audience, computedTrait, userIds } from "./audience-schema.ts";
+import { change, creation } from "./change-schema.ts";
 
 const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
@@ -60,6 +62,14 @@ const advance = members({
 }).meta({ id: "ScenarioAdvance" });
 
 const changeStep = members({ change, name: stepName });
+const create = members({
+  create: creation.describe("Audiences and computed traits, made now: each sends its first sync at once."),
+  name: stepName,
+});
+const sync = members({ sync: name.describe("The audience or computed trait that sends its differences now."), name: stepName });
+const deletion = members({ users: userIds, suppress: z.boolean({ error: "true or false" }).optional().describe("true when left out.") });
+const deleteStep = members({ delete: z.union([userIds, deletion]).describe("A deletion request for these users."), name: stepName });
+const lift = members({ lift: userIds.describe("Messages of these suppressed users are taken in again."), name: stepName });
 const retry = members({ retry: ofDeliveries, name: stepName });
 const cancel = members({ cancel: ofDeliveries, name: stepName });
 
@@ -68,9 +78,11 @@ const expectStep = members({
   name: stepName,
 });
 
-export const verbs = ["send", "post", "advance", "change", "retry", "cancel", "expect"] as const;
+export const verbs = ["send", "post", "advance", "change", "create", "sync", "delete", "lift", "retry", "cancel", "expect"] as const;
 export type Verb = (typeof verbs)[number];
-const step = z.union([send, post, advance, changeStep, retry, cancel, expectStep], { error: wantedVerbs(verbs) });
+const step = z.union([send, post, advance, changeStep, create, sync, deleteStep, lift, retry, cancel, expectStep], {
+  error: wantedVerbs(verbs),
+});
 
 export const scenarioFile = members({
   name: name.describe("What the scenario shows."),
@@ -84,6 +96,8 @@ export const scenarioFile = members({
   sources: named(source.nullable()).optional().describe("One that is called Source when left out."),
   endpoints: named(endpoint).optional().describe("Test endpoints, and their programs."),
   destinations: named(destination).optional(),
+  audiences: named(audience).optional().describe("Made before the first step, when nobody is in yet; a create step makes one later."),
+  computedTraits: named(computedTrait).optional(),
   steps: z.array(step, { error: "a list of steps" }).min(1, "a list with at least one step"),
 }).meta({ id: "Scenario", title: "A scenario of Hookyard" });
 
@@ -96,6 +110,8 @@ export type PostInput = z.input<typeof post>;
 export type AdvanceInput = z.input<typeof advance>;
 export type ChangeInput = z.input<typeof change>;
 export type DeliveriesInput = z.input<typeof ofDeliveries>;
+export type CreateInput = z.input<typeof creation>;
+export type DeleteInput = z.input<typeof deleteStep>;
 export type ExpectInput = z.input<typeof expectStep>;
 export type SendStep = z.output<typeof send>;
 export type PostStep = z.output<typeof post>;

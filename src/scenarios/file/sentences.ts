@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { isObject, type Json } from "../../domain/json.ts";
 import { inOneLine, unknownName } from "./members.ts";
+import { anyOf } from "./setup-schema.ts";
 import { rawAt, type FileProblem, type Path, type PlacedValue } from "./yaml-places.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -20,13 +21,21 @@ function telling(issues: readonly Issue[]): Issue[] {
 function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProblem[] {
   const path = [...above, ...(issue.path as (string | number)[])];
   if (issue.code === "unrecognized_keys") {
-    const lines = issue.message.split("\n");
-    return issue.keys.map((key, index) => ({ ...file.placeOfName([...path, key]), message: lines[index] ?? "" }));
+    const lines = issue.message.startsWith("Unrecognized") ? [] : issue.message.split("\n");
+    return issue.keys.map((key, index) => ({
+      ...file.placeOfName([...path, key]),
+      message: lines[index] ?? `${inOneLine(key)} is not known here.`,
+    }));
   }
   if (issue.code === "invalid_union") return problemsOfUnion(issue, path, file);
   if (issue.code === "custom") return [{ ...file.placeOf(path), message: issue.message }];
-  const wanted = issue.code === "invalid_key" ? "a name that is not empty" : issue.message;
+  const wanted = issue.code === "invalid_key" ? "a name that is not empty" : wantedValue(issue);
   return [mismatch(path, file, wanted)];
+}
+
+/** The contract's shapes say their values only as zod does. */
+function wantedValue(issue: Issue): string {
+  return issue.code === "invalid_value" && issue.message.startsWith("Invalid") ? anyOf(issue.values.map(String)) : issue.message;
 }
 
 function mismatch(path: Path, file: PlacedValue, message: string): FileProblem {

@@ -20,7 +20,7 @@ const headers = z.record(z.string(), z.string({ error: "a text, in quotes where 
   error: "a mapping of header names and values",
 });
 
-function anyOf(values: readonly string[]): string {
+export function anyOf(values: readonly string[]): string {
   return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 }
 
@@ -47,7 +47,7 @@ const fault = members({
 }).meta({ id: "ScenarioFault" });
 export type FileFault = z.output<typeof fault>;
 
-const sourceMembers = {
+export const sourceMembers = {
   kind: oneOf(sourceKinds).optional().describe("server when left out."),
   writeKey: name.optional().describe("Made of the name when left out."),
   mode: oneOf(["explain", "production"]).optional(),
@@ -120,7 +120,7 @@ const webhook = members({
   .meta({ id: "ScenarioWebhook" });
 export type FileWebhook = z.output<typeof webhook>;
 
-const destinationMembers = {
+export const destinationMembers = {
   sources: z.array(name, { error: "a list of names of sources" }).optional().describe("All sources when left out."),
   webhooks: z
     .array(webhook, { error: "a list of webhooks" })
@@ -134,7 +134,7 @@ const destinationMembers = {
 export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;
 
-// ── settings, and changes of all of these ────────────────────────────────────────────────────────────────────
+// ── settings ────────────────────────────────────────────────────────────────────
 
 export const settings = members({
   vendor: name.optional(),
@@ -143,12 +143,3 @@ export const settings = members({
     .optional()
     .describe("Connections per webhook: 1 when left out, so that the order of requests is the same in every run."),
 }).meta({ id: "ScenarioSettings" });
-
-/** The same members as at the top; what is not given stays as it is. */
-export const change = members({
-  settings: settings.optional(),
-  sources: named(members(sourceMembers)).optional(),
-  endpoints: named(endpoint).optional(),
-  destinations: named(members({ ...destinationMembers, webhooks: destinationMembers.webhooks.optional() })).optional(),
-}).meta({ id: "ScenarioChange" });
-export type FileChange = z.output<typeof change>;

@@ -27,6 +27,19 @@ export function stepPhrase(verb: Verb, step: JsonObject): string {
       return cut(sendPhrase(said, step));
     case "change":
       return cut(`change ${isObject(said) ? Object.entries(said).map(changePhrase).join("; ") : ""}`);
+    case "create":
+      return cut(
+        `create ${
+          isObject(said)
+            ? Object.values(said)
+                .flatMap((things) => (isObject(things) ? Object.keys(things) : []))
+                .join(", ")
+            : ""
+        }`,
+      );
+    case "delete":
+    case "lift":
+      return cut(isObject(said) ? `${verb} ${members(said)}` : `${verb} ${plain(said, ", ")}`);
     case "retry":
     case "cancel":
       return cut(`${verb} deliveries of ${members(said, " or ")}`);

@@ -2,6 +2,7 @@
 
 import type { InputOf } from "../../contract/contract.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
+import type { FileAudienceChange, FileComputedTrait } from "../file/audience-schema.ts";
 import type { FileDestination, FileEndpoint, FileFault, FileWebhook, ProgramStep } from "../file/setup-schema.ts";
 
 export type EndpointAddress = { url: string; tlsUrl: string };
@@ -62,4 +63,25 @@ function urlOf({ endpoint, certificate, url }: FileWebhook, addressOf: (endpoint
   const secure = new URL(address.tlsUrl);
   secure.hostname = `${certificate}.localhost`;
   return secure.href;
+}
+
+type AudienceChanges = Omit<InputOf<"audiences.update">, "id">;
+
+export function audienceChanges(
+  { destinations, sync, ...members }: FileAudienceChange,
+  destinationId: (name: string) => string,
+): AudienceChanges {
+  return { ...members, ...computedChanges({ destinations, sync }, destinationId) };
+}
+
+type Computed = Pick<FileComputedTrait, "destinations" | "sync">;
+
+export function computedChanges(
+  { destinations, sync }: Computed,
+  destinationId: (name: string) => string,
+): Pick<AudienceChanges, "destinationIds" | "sync"> {
+  return {
+    ...(destinations === undefined ? {} : { destinationIds: destinations.map(destinationId) }),
+    ...(sync === undefined ? {} : { sync: typeof sync === "number" ? { everyMs: sync } : sync }),
+  };
 }

@@ -4,6 +4,7 @@ import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/delive
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
 import { messageStates, type DeliveryState, type MessageState } from "../../domain/states.ts";
+import { audienceAsOf, readAudiences, type SeenAudience } from "./audience-history.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
 export type SeenMessage = {
@@ -41,6 +42,7 @@ export type History = {
   messages: SeenMessage[];
   deliveries: SeenDelivery[];
   requests: SeenRequest[];
+  audiences: SeenAudience[];
 };
 
 /** How the things of the pipeline are called in the file. */
@@ -50,6 +52,7 @@ type Names = {
   /** The endpoint at a webhook's URL, or the URL itself. */
   webhook(url: string): string;
   endpoints(): [name: string, id: string][];
+  audiences(): { name: string; key: string }[];
 };
 
 const pageSize = 1000;
@@ -116,6 +119,7 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
   return async () => {
     const { now, nextDueAt } = await pipeline.call("clock.get", {});
     const messages = await readMessages();
+    const audiences = await readAudiences(pipeline, names.audiences(), messages);
     const deliveries = messages.flatMap((message) => message.details.deliveries.map((details) => seenDelivery(message, details, names)));
     for (const { message, versions } of deliveries) message.version += versions.length;
     return {
@@ -124,6 +128,7 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
       messages,
       deliveries,
       requests: await readRequests(messages),
+      audiences,
     };
   };
 }
@@ -226,11 +231,17 @@ export function asOf(history: History, moment: number): History {
       }),
     deliveries,
     requests: history.requests.filter(({ at }) => at <= moment),
+    audiences: history.audiences.map((audience) => audienceAsOf(audience, moment)),
   };
 }
 
 /** When something came about, in order. */
-export function momentsOf({ messages, deliveries, requests }: Pick<History, "messages" | "deliveries" | "requests">): number[] {
+export function momentsOf({
+  messages,
+  deliveries,
+  requests,
+  audiences,
+}: Pick<History, "messages" | "deliveries" | "requests" | "audiences">): number[] {
   const moments = new Set<number>();
   for (const { at } of messages) moments.add(at);
   for (const { versions, attempts } of deliveries) {
@@ -238,5 +249,6 @@ export function momentsOf({ messages, deliveries, requests }: Pick<History, "mes
     for (const { endedAt } of attempts) moments.add(endedAt);
   }
   for (const { at } of requests) moments.add(at);
+  for (const { told } of audiences) for (const { at } of told) moments.add(at);
   return [...moments].toSorted((one, other) => one - other);
 }

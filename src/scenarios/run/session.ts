@@ -7,16 +7,27 @@
 
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
 import type { DeliveryChoice } from "../file/expectation-schema.ts";
-import type { FileChange, FileDestination, FileEndpoint } from "../file/setup-schema.ts";
+import type { FileAudience, FileComputedTrait } from "../file/audience-schema.ts";
+import type { FileChange, FileCreation } from "../file/change-schema.ts";
+import type { FileDestination, FileEndpoint } from "../file/setup-schema.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
 import { choosesDelivery } from "../expect/deliveries.ts";
-import { destinationChanges, endpointChanges, sourceChanges, writeKeyOf, type EndpointAddress } from "./drafts.ts";
+import {
+  audienceChanges,
+  computedChanges,
+  destinationChanges,
+  endpointChanges,
+  sourceChanges,
+  writeKeyOf,
+  type EndpointAddress,
+} from "./drafts.ts";
 import { createHistoryReader, type History, type SeenDelivery } from "./history.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
 /** Real time: a receiver has five seconds for an attempt, and a lane may have many of them. */
 const settleMs = 120_000;
 
+type Computed = { kind: "audiences" | "computedTraits"; id: string; key: string; sourceId: string };
 type FileSource = NonNullable<Scenario["sources"]>[string];
 
 export class Session {
@@ -25,6 +36,8 @@ export class Session {
   readonly #sources = new Map<string, string>();
   readonly #endpoints = new Map<string, { id: string } & EndpointAddress>();
   readonly #destinations = new Map<string, { id: string; sharedSecret: string | null }>();
+  /** Audiences and computed traits. */
+  readonly #computed = new Map<string, Computed>();
   /** URLs that webhooks were given, and the endpoints they lead to. */
   readonly #webhooks = new Map<string, string>();
   readonly #read: () => Promise<History>;
@@ -39,10 +52,11 @@ export class Session {
     this.startedAt = startedAt;
     this.#lastDoneAt = startedAt;
     this.#read = createHistoryReader(pipeline, {
-      source: (id) => nameOf(this.#sources, (one) => one === id) ?? id,
+      source: (id) => nameOf(this.#sources, (one) => one === id) ?? nameOf(this.#computed, (one) => one.sourceId === id) ?? id,
       destination: (id) => nameOf(this.#destinations, (one) => one.id === id) ?? id,
       webhook: (url) => this.#webhooks.get(url) ?? url,
       endpoints: () => [...this.#endpoints].map(([name, { id }]) => [name, id]),
+      audiences: () => [...this.#computed].flatMap(([name, { kind, key }]) => (kind === "audiences" ? [{ name, key }] : [])),
     });
   }
 
@@ -74,6 +88,18 @@ export class Session {
     this.#destinations.set(name, { id: made.id, sharedSecret: destination.sharedSecret ?? null });
     return made;
   }
+
+  async addAudience(name: string, audience: FileAudience): Promise<void> {
+    const made = await this.pipeline.call("audiences.create", { name, ...audienceChanges(audience, this.#destinationId) });
+    this.#computed.set(name, { ...made, kind: "audiences" });
+  }
+
+  async addComputedTrait(name: string, { computation, ...trait }: FileComputedTrait): Promise<void> {
+    const made = await this.pipeline.call("computedTraits.create", { name, computation, ...computedChanges(trait, this.#destinationId) });
+    this.#computed.set(name, { ...made, kind: "computedTraits" });
+  }
+
+  readonly #destinationId = (name: string): string => idOf(this.#destinations, name).id;
 
   #destinationChanges(destination: Partial<FileDestination>): ReturnType<typeof destinationChanges> {
     const changes = destinationChanges(destination, {
@@ -127,17 +153,40 @@ export class Session {
     return result;
   }
 
-  async change({ settings, sources = {}, endpoints = {}, destinations = {} }: FileChange): Promise<void> {
+  async create({ audiences = {}, computedTraits = {} }: FileCreation): Promise<void> {
+    for (const [name, audience] of Object.entries(audiences)) await this.addAudience(name, audience);
+    for (const [name, trait] of Object.entries(computedTraits)) await this.addComputedTrait(name, trait);
+  }
+
+  async change({ settings, sources = {}, endpoints = {}, destinations = {}, audiences = {} }: FileChange): Promise<void> {
     if (settings !== undefined) await this.pipeline.call("settings.update", settings);
     for (const [name, source] of Object.entries(sources))
       await this.pipeline.call("sources.update", { id: this.sourceId(name), ...sourceChanges(source) });
     for (const [name, endpoint] of Object.entries(endpoints))
       await this.pipeline.call("endpoints.update", { id: this.endpoint(name).id, ...endpointChanges(endpoint) });
+    for (const [name, audience] of Object.entries(audiences)) {
+      const { id } = idOf(this.#computed, name);
+      await this.pipeline.call("audiences.update", { id, ...audienceChanges(audience, this.#destinationId) });
+    }
     for (const [name, destination] of Object.entries(destinations)) {
       const known = idOf(this.#destinations, name);
       await this.pipeline.call("destinations.update", { id: known.id, ...this.#destinationChanges(destination) });
       if (destination.sharedSecret !== undefined) this.#destinations.set(name, { ...known, sharedSecret: destination.sharedSecret });
     }
+  }
+
+  async sync(name: string): Promise<{ entered: number; left: number }> {
+    const { kind, id } = idOf(this.#computed, name);
+    return this.pipeline.call(`${kind}.sync`, { id });
+  }
+
+  async delete(userIds: string[], suppress: boolean): Promise<{ messages: number }> {
+    const { users } = await this.pipeline.call("deletions.create", { userIds, suppress });
+    return { messages: users.reduce((sum, { messageIds }) => sum + messageIds.length, 0) };
+  }
+
+  async lift(userIds: string[]): Promise<void> {
+    for (const userId of userIds) await this.pipeline.call("suppressions.lift", { userId });
   }
 
   /** Retries or cancels what is chosen; answers how many. */

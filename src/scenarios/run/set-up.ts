@@ -22,6 +22,14 @@ export async function setUp(session: Session, { scenario, file }: ReadScenario):
       path: ["destinations", name],
       make: () => session.addDestination(name, destination),
     })),
+    ...Object.entries(scenario.audiences ?? {}).map(([name, audience]) => ({
+      path: ["audiences", name],
+      make: () => session.addAudience(name, audience),
+    })),
+    ...Object.entries(scenario.computedTraits ?? {}).map(([name, trait]) => ({
+      path: ["computedTraits", name],
+      make: () => session.addComputedTrait(name, trait),
+    })),
   ];
   for (const { path, make } of things) {
     try {

@@ -39,6 +39,17 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
     return { outcome: attempts === 1 ? "1 attempt" : `${attempts} attempts` };
   }
   if ("change" in step) await session.act(() => session.change(step.change));
+  if ("create" in step) await session.act(() => session.create(step.create));
+  if ("sync" in step) {
+    const { entered, left } = await session.act(() => session.sync(step.sync));
+    return { outcome: `${entered} entered, ${left} left` };
+  }
+  if ("delete" in step) {
+    const { users, suppress = true } = Array.isArray(step.delete) ? { users: step.delete } : step.delete;
+    const { messages } = await session.act(() => session.delete(users, suppress));
+    return { outcome: messages === 1 ? "1 delete message" : `${messages} delete messages` };
+  }
+  if ("lift" in step) await session.act(() => session.lift(step.lift));
   if ("retry" in step) return { outcome: `${await session.act(() => session.withDeliveries("retry", step.retry))} taken up` };
   if ("cancel" in step) return { outcome: `${await session.act(() => session.withDeliveries("cancel", step.cancel))} cancelled` };
   if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };

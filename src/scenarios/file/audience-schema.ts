@@ -1,0 +1,36 @@
+/** Audiences and computed traits of a scenario: the rules are those of the control API, word for word. */
+
+import { z } from "zod";
+import { computation, rule } from "../../contract/rules.ts";
+import { duration } from "./matcher.ts";
+import { members } from "./members.ts";
+import { name, oneOf } from "./setup-schema.ts";
+
+export const userIds = z.array(name, { error: "a list of userIds" }).min(1, "a list with at least one userId");
+
+const common = {
+  destinations: z.array(name, { error: "a list of names of destinations" }).optional().describe("Every enabled one when left out."),
+  sync: z
+    .union([oneOf(["manual", "each-event"]), duration], { error: "manual, each-event, or a duration such as 1h" })
+    .optional()
+    .describe("When differences are sent: manual when left out, that is by a sync step; after each event; or every so much clock time."),
+};
+const audienceMembers = {
+  rule: rule.optional(),
+  members: userIds.optional().describe("A fixed list in place of a rule."),
+  ...common,
+};
+
+const oneOfTwo = "An audience has either a rule or members.";
+export const audience = members(audienceMembers)
+  .refine((one) => (one.rule === undefined) !== (one.members === undefined), { error: oneOfTwo })
+  .meta({ id: "ScenarioAudience" });
+export type FileAudience = z.output<typeof audience>;
+
+export const audienceChange = members(audienceMembers).refine((one) => one.rule === undefined || one.members === undefined, {
+  error: oneOfTwo,
+});
+export type FileAudienceChange = z.output<typeof audienceChange>;
+
+export const computedTrait = members({ computation, ...common }).meta({ id: "ScenarioComputedTrait" });
+export type FileComputedTrait = z.output<typeof computedTrait>;

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { stepActions } from "../domain/configuration.ts";
 import { defineCall } from "./call.ts";
 import { messageType } from "./messages.ts";
 import { byId, bytes, deleted, headers, listOf, page, recordedHeaders, time } from "./shapes.ts";
 
 const after = z.enum(["repeat-last", "start-over"]);
-const does = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;
 
 export const step = z
   .strictObject({
@@ -14,7 +14,7 @@ export const step = z
       .optional()
       .describe("It serves, and counts, only requests whose message matches."),
     chance: z.number().optional().describe("It serves this share of the requests that reach it, 0 to 1."),
-    do: z.enum(does),
+    do: z.enum(stepActions),
     status: z.int().optional(),
     headers: headers.optional(),
     body: z.string().optional(),
@@ -58,7 +58,7 @@ const receivedRequest = z
     body: bytes,
     bodyLength: z.int(),
     step: z.int().nullable().describe("The step that served it, from 0; null when none did."),
-    did: z.enum([...does, "default"]),
+    did: z.enum([...stepActions, "default"]),
     status: z.int().nullable(),
     message: z.object({
       type: messageType.nullable(),

@@ -97,6 +97,9 @@ export const defaultSettings: Settings = {
 
 export type StepMatch = { type?: MessageType; event?: string; userId?: string };
 
+/** What a step of a program can do. */
+export const stepActions = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;
+
 /** One step of a test endpoint's program. */
 export type Step = {
   /** How many requests it serves; without it one, or with a `chance` any number. */
@@ -105,7 +108,7 @@ export type Step = {
   match?: StepMatch;
   /** It serves this share of the requests that reach it, 0 to 1; the others fall through to the next step. */
   chance?: number;
-  do: "answer" | "hang" | "reset" | "close" | "truncate" | "drip" | "garbage" | "redirect";
+  do: (typeof stepActions)[number];
   status?: number;
   headers?: Record<string, string>;
   body?: string;

@@ -4,6 +4,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { stepActions } from "../../../domain/configuration.ts";
 import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 
@@ -73,17 +74,11 @@ export function parseProgram(text: string): ParsedProgram {
   return { steps, problem: null };
 }
 
+/** Two have a second name, by what an attempt makes of them. */
 const actions: Record<string, ProgramStep["do"]> = {
-  answer: "answer",
-  hang: "hang",
+  ...Object.fromEntries(stepActions.map((action) => [action, action])),
   timeout: "hang",
-  reset: "reset",
-  close: "close",
-  truncate: "truncate",
   cut: "truncate",
-  drip: "drip",
-  garbage: "garbage",
-  redirect: "redirect",
 };
 
 const isStatus = (word: string | undefined): boolean => word !== undefined && /^[2-5]\d\d$/.test(word);
@@ -95,7 +90,7 @@ function parseStep(words: readonly string[]): ProgramStep | string {
   const [first = ""] = words;
   const action = Object.hasOwn(actions, first.toLowerCase()) ? actions[first.toLowerCase()] : undefined;
   if (action === undefined && !isStatus(first)) {
-    return `“${first}” is not a step. Write a status from 200 to 599, or hang, reset, close, truncate, drip, garbage, redirect.`;
+    return `“${first}” is not a step. Write a status from 200 to 599, or ${stepActions.slice(1).join(", ")}.`;
   }
   const step: ProgramStep = { do: action ?? "answer" };
   if (action !== undefined) rest.shift();

@@ -1,13 +1,12 @@
 /** What a step does, and the one or two values that say it exactly. */
 
 import { useState } from "react";
+import { stepActions } from "../../../domain/configuration.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import type { ProgramStep } from "./program-text.ts";
 import { redirectStatuses, statusOf, statusWords, usualDripMs, usualStatuses } from "./step-words.ts";
-
-const actions = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;
 
 type FieldsProps = { step: ProgramStep; number: number; onChange: (step: ProgramStep) => Promise<void> };
 
@@ -18,7 +17,7 @@ export function StepActionFields({ step, number, onChange }: FieldsProps) {
         <SelectField
           aria-label={`What step ${number} does`}
           value={step.do}
-          options={actions.map((each) => ({ value: each, label: each }))}
+          options={stepActions.map((each) => ({ value: each, label: each }))}
           onChange={(does) => void onChange(doing(step, does)).catch(() => undefined)}
         />
       </span>

@@ -56,12 +56,14 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
     if (profile === null) return;
     slice.see(profile, message.timestamp, message.sourceId);
     switch (message.type) {
-      case "identify":
-        for (const [name, value] of Object.entries(objectOf(members["traits"]))) {
-          const changed = store.putTrait(profile, name.toWellFormed(), value, message.timestamp, message.id);
-          slice.trait(profile, name.toWellFormed(), changed);
+      case "identify": {
+        const traits = Object.entries(objectOf(members["traits"])).map(([name, value]) => [name.toWellFormed(), value] as const);
+        for (const [name, value] of traits) {
+          if (store.putTrait(profile, name, value, message.timestamp, message.id)) slice.traitChanged(profile, name);
         }
+        slice.noteTraits(traits.map(([name]) => name));
         break;
+      }
       case "track": {
         if (message.event === null) break;
         const properties = objectOf(members["properties"]);

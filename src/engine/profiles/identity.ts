@@ -40,11 +40,13 @@ export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions):
   const add = ({ timestamp, id }: FollowedMessage, profile: ProfileId, identity: IdentityValue): void =>
     store.addIdentity(profile, identity, timestamp, id);
 
-  function nameUser(profile: ProfileId, userId: string): void {
+  /** It goes by this userId from now on. */
+  function named(profile: ProfileId, userId: string): ProfileId {
     const before = store.user(profile);
-    if (before === userId) return;
+    if (before === userId) return profile;
     store.setUser(profile, userId);
     onUser(profile, userId, before);
+    return profile;
   }
 
   function merge(message: FollowedMessage, from: ProfileId, into: ProfileId, by: IdentityValue): ProfileId {
@@ -81,11 +83,6 @@ export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions):
     const detail = sentences.moved(message, anonymousId, owner, userId);
     for (const profile of [other, into]) store.addHistory(profile, timestamp, "moved", detail, id);
     return into;
-  }
-
-  function named(profile: ProfileId, userId: string): ProfileId {
-    nameUser(profile, userId);
-    return profile;
   }
 
   function alias(message: FollowedMessage, userId: string, previousId: string): void {

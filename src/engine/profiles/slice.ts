@@ -15,6 +15,9 @@ type Change = {
 
 type SeenEvent = { times: number; properties: Map<string, number> };
 
+/** Names that one message adds to the suggestions: one that has thousands is not what people choose names from. */
+const mostNames = 100;
+
 export class Slice {
   readonly #store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user">;
   readonly #seen = new Map<ProfileId, Seen>();
@@ -41,9 +44,12 @@ export class Slice {
     else sources.add(source);
   }
 
-  trait(profile: ProfileId, name: string, changed: boolean): void {
-    this.#traits.set(name, (this.#traits.get(name) ?? 0) + 1);
-    if (changed) this.#change(profile).traits.add(name);
+  traitChanged(profile: ProfileId, name: string): void {
+    this.#change(profile).traits.add(name);
+  }
+
+  noteTraits(names: readonly string[]): void {
+    count(names, this.#traits);
   }
 
   /** After `see`. */
@@ -57,7 +63,7 @@ export class Slice {
       this.#events.set(event, known);
     }
     known.times += 1;
-    for (const name of Object.keys(properties)) known.properties.set(name, (known.properties.get(name) ?? 0) + 1);
+    count(Object.keys(properties), known.properties);
   }
 
   /** The profile goes by this userId from now on. */
@@ -105,4 +111,8 @@ export class Slice {
     }
     return change;
   }
+}
+
+function count(names: readonly string[], counts: Map<string, number>): void {
+  for (const name of names.slice(0, mostNames)) counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -29,7 +29,8 @@ import type { Pipeline } from "./engine/pipeline.ts";
 import { createProfiles } from "./engine/profiles/profiles.ts";
 import { createRate } from "./engine/rate.ts";
 import { createUpkeep } from "./engine/upkeep.ts";
-import { startTimer, wallNow } from "./engine/wall.ts";
+import { createSettle } from "./engine/settle.ts";
+import { wallNow } from "./engine/wall.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
@@ -218,14 +219,7 @@ export function createApp(options: AppOptions): App {
     suppressions,
     queries: store,
     changes,
-    async settle(timeoutMs) {
-      const signal = new AbortController();
-      const limit = startTimer(timeoutMs, () => signal.abort());
-      await activity.whenQuiet({ includeHeld: clock.isRunning(), signal: signal.signal });
-      limit.cancel();
-      const { queued, sending } = store.countByState();
-      return { settled: activity.isQuiet(clock.isRunning()), queued, sending };
-    },
+    settle: createSettle({ activity, clock, store, station, changes }),
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     async reset(what) {
       workspaces.stop();
@@ -280,7 +274,8 @@ export function createApp(options: AppOptions): App {
     onChange: (run) => changes.note("scenario-runs", run),
     report,
   });
-  const api: Api = createApi({ pipeline, scenarios, about: () => ({ version, ...addresses }), report });
+  const rehearse = () => createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, report, version });
+  const api: Api = createApi({ pipeline, rehearse, scenarios, about: () => ({ version, ...addresses }), report });
 
   return {
     pipeline,

@@ -17,7 +17,7 @@ import { clientHandlers } from "./handlers/clients.ts";
 import { audienceHandlers } from "./handlers/audiences.ts";
 import { clockHandlers } from "./handlers/clock.ts";
 import { computedTraitHandlers } from "./handlers/computed-traits.ts";
-import { configurationHandlers } from "./handlers/configuration.ts";
+import { configurationHandlers, type Rehearsal } from "./handlers/configuration.ts";
 import { deletionHandlers } from "./handlers/deletions.ts";
 import { deliveryHandlers } from "./handlers/deliveries.ts";
 import { destinationHandlers } from "./handlers/destinations.ts";
@@ -45,11 +45,13 @@ export type Api = {
 
 export function createApi({
   pipeline,
+  rehearse,
   scenarios,
   about,
   report,
 }: {
   pipeline: Pipeline;
+  rehearse: () => Rehearsal;
   scenarios: Scenarios;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
@@ -69,7 +71,7 @@ export function createApi({
     ...retryProfileHandlers(pipeline),
     ...unknownKeyHandlers(pipeline),
     ...pipelineHandlers(pipeline),
-    ...configurationHandlers(pipeline),
+    ...configurationHandlers(pipeline, rehearse),
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
     ...suppressionHandlers(pipeline),

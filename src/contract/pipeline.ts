@@ -20,7 +20,8 @@ export const pipelineCalls = [
     name: "pipeline.settle",
     method: "POST",
     path: "/api/settle",
-    summary: "Answers when nothing is queued or being sent, or at the timeout. Waiting retries may remain.",
+    summary:
+      "Answers when nothing is queued or being sent, or at the timeout. Waiting retries may remain, and so may what a disabled destination or, on a paused clock, a test endpoint holds.",
     body: z.strictObject({ timeoutMs: z.int().min(0).max(600_000).default(30_000) }),
     answer: z.object({ settled: z.boolean(), queued: count, sending: count }),
   }),

@@ -73,6 +73,8 @@ export type IncomingRequest = {
   method: string;
   path: string;
   headers: [string, string][];
+  /** Where it came from; null when it came over no connection. */
+  ip: string | null;
   /** After decompression; the messages below are spans of it. */
   body: Uint8Array;
   messages: IncomingMessage[];
@@ -124,6 +126,7 @@ export type UnknownKeyRequest = {
   method: string;
   path: string;
   headers: [string, string][];
+  ip: string | null;
   body: Uint8Array;
 };
 

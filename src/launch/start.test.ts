@@ -31,3 +31,17 @@ test.runIf(process.platform === "linux")("without a display it says so in one se
   // Only the build may say something there.
   expect(errors.replace(/^Building Hookyard…\n/, "")).toBe("");
 });
+
+test("asked for help it says at once what it takes, and builds nothing", async () => {
+  const child = spawn(process.execPath, [start, "--data", ":memory:", "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+  const said = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"] as const) {
+    child[stream].setEncoding("utf8").on("data", (text: string) => {
+      said[stream] += text;
+    });
+  }
+  expect(await once(child, "close")).toEqual([0, null]);
+  expect(said.stdout).toMatch(/^Usage: npm start \[-- flags\]\n/);
+  expect(said.stdout).toContain("--ingest-port N");
+  expect(said.stderr).toBe("");
+});

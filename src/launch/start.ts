@@ -4,9 +4,14 @@ import { buildDesktopIfStale } from "./build-desktop.ts";
 import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
 import { downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
+import { asksForHelp, startHelp } from "./help.ts";
 import { runServe } from "./run-serve.ts";
 
 const flags = process.argv.slice(2);
+if (asksForHelp(flags)) {
+  process.stdout.write(`${startHelp}\n`);
+  process.exit(0);
+}
 let runtime = findRuntime();
 const machine: Machine = {
   hasDisplay: hasDisplay(process.platform, process.env),

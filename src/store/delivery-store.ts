@@ -266,6 +266,15 @@ function readers(
   const firstAttempts = db.prepare<[number, number], { id: number }>(
     "SELECT id FROM deliveries WHERE destination_id = ? AND state = 2 AND first_attempt_at <= ? ORDER BY first_attempt_at",
   );
+  const firstAttemptsQueued = db.prepare<[number, number], { id: number }>(
+    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL AND first_attempt_at <= ?`,
+  );
+  const oldestWindowQueued = db
+    .prepare<[number]>(
+      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL
+       ORDER BY first_attempt_at LIMIT 1`,
+    )
+    .pluck();
   const oldestWindow = db
     .prepare<[number]>("SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = 2 ORDER BY first_attempt_at LIMIT 1")
     .pluck();
@@ -286,10 +295,13 @@ function readers(
       return due >= limit ? due : due + (countQueued.get(destinationId, limit - due) as number);
     },
     heldPastWindow: (destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] =>
-      firstAttempts.all(destinationId, now - windowMs).map(({ id }) => id as DeliveryId),
+      [...firstAttempts.all(destinationId, now - windowMs), ...firstAttemptsQueued.all(destinationId, now - windowMs)].map(
+        ({ id }) => id as DeliveryId,
+      ),
     nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null {
-      const first = oldestWindow.get(destinationId) as number | null | undefined;
-      return first === null || first === undefined ? null : first + windowMs;
+      const firsts = [oldestWindow.get(destinationId), oldestWindowQueued.get(destinationId)] as (number | null | undefined)[];
+      const ends = firsts.flatMap((first) => (first === null || first === undefined ? [] : [first + windowMs]));
+      return ends.length === 0 ? null : Math.min(...ends);
     },
     delivery(id: DeliveryId): DeliverySummary | null {
       const row = one.get(id);

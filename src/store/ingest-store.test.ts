@@ -144,6 +144,7 @@ test("requests with an unknown write key are kept, the newest thousand of them",
       method: "POST",
       path: `/v1/${at}`,
       headers: [["A", "b"]],
+      ip: "127.0.0.1",
       body: Buffer.from(String(at)),
     });
   for (let n = 1; n <= 1003; n += 1) keep(n % 2 === 0 ? "even" : "odd", n);

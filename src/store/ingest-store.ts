@@ -27,7 +27,7 @@ const filtered = stateCode("filtered");
 type IngestStoreParts = IngestStore & Atomically & { forgetRecent(): void };
 
 export function createIngestStore(db: Db, counts: Counts, postings: Postings): IngestStoreParts {
-  const insertRequest = db.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const insertRequest = db.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const insertMessage = db.prepare(
     `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp, reason, extra)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -135,6 +135,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
         next.message,
         request.messages.length,
         request.body,
+        request.ip,
       );
       return request.messages.map((message) => commitMessage(request, requestId, message));
     });
@@ -237,7 +238,7 @@ function firstMessageSince(db: Db): (at: number) => number {
 
 function unknownKeys(db: Db) {
   const insert = db.prepare(
-    "INSERT INTO unknown_key_requests (write_key, received_at, wall_at, method, path, headers, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO unknown_key_requests (write_key, received_at, wall_at, method, path, headers, ip, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
   );
   const trim = db.prepare("DELETE FROM unknown_key_requests WHERE id <= (SELECT max(id) FROM unknown_key_requests) - ?");
   const list = db.prepare<[], UnknownKey>(
@@ -246,14 +247,14 @@ function unknownKeys(db: Db) {
      FROM unknown_key_requests AS kept GROUP BY write_key ORDER BY lastAt DESC`,
   );
   const ofKey = db.prepare<[string], Omit<UnknownKeyRequest, "headers"> & { headers: string }>(
-    `SELECT id, write_key AS writeKey, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, body
+    `SELECT id, write_key AS writeKey, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, ip, body
      FROM unknown_key_requests WHERE write_key = ? ORDER BY id`,
   );
   const remove = db.prepare("DELETE FROM unknown_key_requests WHERE write_key = ?");
   return {
     keepUnknownKeyRequest: db.transaction((request: Omit<UnknownKeyRequest, "id">): void => {
-      const { writeKey, receivedAt, wallAt, method, path, headers, body } = request;
-      insert.run(writeKey, receivedAt, wallAt, method, path, JSON.stringify(headers), body);
+      const { writeKey, receivedAt, wallAt, method, path, headers, ip, body } = request;
+      insert.run(writeKey, receivedAt, wallAt, method, path, JSON.stringify(headers), ip, body);
       trim.run(maxUnknownKeyRequests);
     }),
     unknownKeys: () => list.all(),

@@ -43,6 +43,7 @@ type RequestRow = {
   method: string;
   path: string;
   headers: string;
+  ip: string | null;
   body: Buffer;
   messages: number;
 };
@@ -51,7 +52,7 @@ type DecisionRow = { destination_id: number; reason: string; detail: string; war
 
 export function createMessageReader(db: Db): MessageReader {
   const requests = db.prepare<[number], RequestRow>(
-    "SELECT source_id AS sourceId, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, body, messages FROM requests WHERE id = ?",
+    "SELECT source_id AS sourceId, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, ip, body, messages FROM requests WHERE id = ?",
   );
   const decisions = db.prepare<[number], DecisionRow>(
     "SELECT destination_id, reason, detail, warnings, shape FROM decisions WHERE message_id = ? ORDER BY destination_id",

@@ -165,7 +165,21 @@ test.each<[string, RegExp, string]>([
     "deliveries_due (destination_id=? AND next_attempt_at<?)",
   ],
   ["the next due time", /SELECT next_attempt_at FROM deliveries/, "COVERING INDEX deliveries_due (destination_id=?)"],
-  ["the window of a held destination", /SELECT first_attempt_at FROM deliveries/, "COVERING INDEX deliveries_window (destination_id=?)"],
+  [
+    "what is queued again in a window",
+    /state = 1 AND first_attempt_at IS NOT NULL AND first_attempt_at <= \?/,
+    "COVERING INDEX deliveries_window_queued (destination_id=?",
+  ],
+  [
+    "the window of what is queued again",
+    /state = 1 AND first_attempt_at IS NOT NULL\s+ORDER BY/,
+    "COVERING INDEX deliveries_window_queued (destination_id=?",
+  ],
+  [
+    "the window of a held destination",
+    /SELECT first_attempt_at FROM deliveries WHERE destination_id = \? AND state = 2/,
+    "COVERING INDEX deliveries_window (destination_id=?)",
+  ],
   [
     "a page of one kind of messages",
     /INDEXED BY messages_by_kind/,

@@ -67,6 +67,7 @@ export function request(
     method: "POST",
     path: "/v1/batch",
     headers: [["Content-Type", "application/json"]],
+    ip: "127.0.0.1",
     body: Buffer.from(`[${texts.join(",")}]`),
     messages: messages.map((draft, place) => message(draft, offsets[place] ?? 0, Buffer.byteLength(texts[place] ?? ""), at)),
   };

@@ -177,6 +177,7 @@ describe("a reset", () => {
       method: "POST",
       path: "/",
       headers: [],
+      ip: null,
       body: Buffer.alloc(0),
     });
     one.store.clearMessages();

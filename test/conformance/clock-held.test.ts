@@ -34,6 +34,20 @@ describe("a held attempt", () => {
     expect(await app.refused("deliveries.cancel", { id: delivery.id })).toEqual({ status: 409, code: "being_sent" });
   });
 
+  test("that fills a lane leaves what is behind it unsettled until the clock is moved", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    await app.call("settings.update", { laneConnections: 2 });
+    const endpoint = await app.call("endpoints.create", { name: "Held", steps: [{ times: 2, do: "hang" }, { do: "answer" }] });
+    await app.destination([endpoint.url]);
+    await app.ingest("/v1/batch", { batch: Array.from({ length: 10 }, (_, n) => ({ type: "track", userId: `u${n}`, event: "Bought" })) });
+    const { settled, queued, sending } = await app.call("pipeline.settle", { timeoutMs: 300 });
+    expect([settled, queued + sending]).toEqual([false, 10]);
+    const settling = app.call("pipeline.settle", { timeoutMs: 10_000 });
+    await app.advance({ byMs: 5000 });
+    expect(await settling).toEqual({ settled: true, queued: 0, sending: 0 });
+    expect((await app.call("deliveries.list", { state: "delivered" })).total).toBe(8);
+  });
+
   test.for([{ tls: false }, { tls: true }])("of 4.5 s is a success of 4,500 ms, simulated (TLS $tls)", async ({ tls }, { start }) => {
     const app = await start.app({ clock: "paused" });
     const { now } = await app.call("clock.get", {});

@@ -240,6 +240,19 @@ describe("replay", () => {
     expect(await app.refused("messages.replay", { id: "msg_zzzzzzzzz" })).toMatchObject({ status: 404 });
   });
 
+  test("comes from the address that the message came from", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const receiver = await start.receiver(200);
+    await app.destination([receiver.url]);
+    const id = await app.send();
+    await app.settle();
+    const replayed = await app.call("messages.replay", { id });
+    await app.call("messages.replay", { id: replayed.id });
+    await app.settle();
+    const addresses = receiver.requests.map(({ body }) => (JSON.parse(body) as { context: { ip?: string } }).context.ip);
+    expect(addresses).toEqual(["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
+  });
+
   test("of a replay, and of one message of a batch, works the same", async ({ start }) => {
     const app = await start.app();
     const receiver = await start.receiver(200);

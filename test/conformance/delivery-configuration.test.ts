@@ -130,6 +130,30 @@ describe("a disabled destination", () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
+  test("lets what was queued again in an open window expire at its end as well, and keeps what has not been tried", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const receiver = await start.receiver(503);
+    const { id } = await app.destination([receiver.url]);
+    const message = await app.send();
+    await app.settle();
+    const { id: deliveryId, windowEndsAt } = await app.delivery(message);
+    await app.call("destinations.update", { id, enabled: false });
+    expect(await app.call("deliveries.retry", { id: deliveryId })).toMatchObject({ state: "queued" });
+    await app.advance({ byMs: 4 * hour - 1 });
+    expect(await app.delivery(message)).toMatchObject({ state: "queued" });
+    await app.advance({ byMs: 1 });
+    const delivery = await app.delivery(message);
+    expect(delivery).toMatchObject({ state: "expired", attempts: [{ round: 1 }] });
+    expect(delivery.transitions.at(-1)).toMatchObject({ at: windowEndsAt, reason: "window_closed_while_disabled" });
+    // A retry of an expired one begins a new window, which has no end before its first attempt.
+    expect(await app.call("deliveries.retry", { id: deliveryId })).toMatchObject({ state: "queued", windowEndsAt: null });
+    await app.advance({ byMs: 5 * hour });
+    expect(await app.delivery(message)).toMatchObject({ state: "queued" });
+    await app.call("destinations.update", { id, enabled: true });
+    await app.settle();
+    expect(receiver.requests).toHaveLength(2);
+  });
+
   test("holds up no other destination", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const [held, other] = [await start.receiver(503), await start.receiver(503)];

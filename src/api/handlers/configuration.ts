@@ -7,11 +7,29 @@ import { audienceEntries, computedTraitEntries, exportComputations, keyOf } from
 import { webhooksFrom } from "./destinations.ts";
 import { completeProfile } from "./retry-profiles.ts";
 
-export function configurationHandlers(pipeline: Pipeline): HandlersOf<"configuration"> {
+/** A pipeline of its own, in memory and never started, to try things on. */
+export type Rehearsal = { pipeline: Pipeline; stop(): Promise<void> };
+
+export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehearsal): HandlersOf<"configuration"> {
   return {
     "configuration.export": ({ secrets }) => exportConfiguration(pipeline, secrets),
-    "configuration.import": (document) => importConfiguration(pipeline, document),
+    "configuration.import": async (document) => {
+      const wrong = await rehearseImport(pipeline, rehearse(), document);
+      return wrong ?? importConfiguration(pipeline, document);
+    },
   };
+}
+
+/** All of it or nothing: a document with anything wrong in it is found out where it changes nothing. */
+async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document: ConfigurationDocument): Promise<Problem | null> {
+  try {
+    const there = await importConfiguration(rehearsal.pipeline, exportConfiguration(pipeline, true));
+    if (isProblem(there)) throw new Error(`What is configured cannot be imported: ${there.message}`);
+    const imported = await importConfiguration(rehearsal.pipeline, document);
+    return isProblem(imported) ? imported : null;
+  } finally {
+    await rehearsal.stop();
+  }
 }
 
 function exportConfiguration(pipeline: Pipeline, secrets: boolean): ConfigurationDocument {
@@ -51,10 +69,7 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
 /** One thing of the document: what it would be in a sentence, and how it is taken over. */
 type Entry = { what: string; exists: boolean; apply: () => unknown };
 
-/**
- * In the order in which things refer to each other. The first problem ends it; what came before stays, and
- * importing the corrected document again finds it there.
- */
+/** In the order in which things refer to each other. The first problem ends it. */
 async function importConfiguration(
   pipeline: Pipeline,
   document: ConfigurationDocument,

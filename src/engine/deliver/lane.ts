@@ -28,7 +28,11 @@ export class Lane {
 
   /** What is in it, under way or waiting for a place. */
   get load(): number {
-    return this.#active + this.#queue.length - this.#head;
+    return this.#active + this.waiting;
+  }
+
+  get waiting(): number {
+    return this.#queue.length - this.#head;
   }
 
   add(task: LaneTask): void {

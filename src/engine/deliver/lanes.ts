@@ -21,6 +21,7 @@ export function createLanes({ trust, connections, report }: LanesOptions) {
       return lane;
     },
     load: (id: WebhookId): number => lanes.get(id)?.load ?? 0,
+    hasWaiting: (): boolean => [...lanes.values()].some((lane) => lane.waiting > 0),
     /** Takes out what has not started. */
     clear(): void {
       for (const lane of lanes.values()) lane.clear();

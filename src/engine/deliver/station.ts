@@ -115,7 +115,15 @@ export class Station {
     if (this.#rounds.underWay > 0) return true;
     const { queued, sending, waiting } = this.#options.store.countByState();
     if (sending + waiting > 0) return true;
-    if (queued === 0) return false;
+    return queued > 0 && this.#hasRunnable();
+  }
+
+  /** Whether a full lane is all that anything waits for. */
+  hasQueued(): boolean {
+    return this.#lanes.hasWaiting() || this.#hasRunnable();
+  }
+
+  #hasRunnable(): boolean {
     const enabled = this.#options.configuration.destinations().filter((destination) => destination.enabled);
     return enabled.some(({ id }) => this.#options.store.countRunnable(id, this.#options.clock.now(), 1) > 0);
   }

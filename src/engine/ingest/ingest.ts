@@ -108,8 +108,8 @@ export class Ingest {
       const parsed = parseBody(body, call.call === "batch");
       if (isProblem(parsed) || parsed.items.length === 0) continue;
       const typeFromPath = call.call === "single" ? call.type : null;
-      const { method, path, headers, receivedAt: arrivedAt } = kept;
-      await this.#queue.add(takeIn({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip: null, body }, parsed));
+      const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
+      await this.#queue.add(takeIn({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body }, parsed));
     }
     this.#options.store.forgetUnknownKey(source.writeKey);
   }
@@ -131,8 +131,8 @@ export class Ingest {
     if (isProblem(body)) return body;
     const parsed = parseBody(body, typeFromPath === null);
     if (isProblem(parsed)) return parsed;
-    const { method, path, headers } = origin.request;
-    const facts = { ...this.#facts(source), typeFromPath, method, path, headers, ip: null, body, replayOf: id };
+    const { method, path, headers, ip } = origin.request;
+    const facts = { ...this.#facts(source), typeFromPath, method, path, headers, ip, body, replayOf: id };
     const [message] = await this.#queue.add(takeIn(facts, parsed));
     if (message === undefined) throw new Error("a replay committed no message");
     return { id: message.id, messageId: message.messageId };
@@ -213,6 +213,7 @@ export class Ingest {
         method: request.method ?? "POST",
         path: request.url ?? "/",
         headers: headerPairs(request),
+        ip: addressOf(request),
         body,
       });
       changes.note("unknown-keys", writeKey, true);
@@ -278,10 +279,14 @@ export class Ingest {
       method: request.method ?? "POST",
       path: request.url ?? "/",
       headers: headerPairs(request),
-      ip: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? null,
+      ip: addressOf(request),
       body,
     };
   }
+}
+
+function addressOf({ socket }: IncomingMessage): string | null {
+  return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 
 function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {

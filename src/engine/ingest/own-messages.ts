@@ -92,6 +92,7 @@ function takeInOwn({ source, messages, destinations, now, wallAt }: Own): Incomi
     wallAt,
     method: "POST",
     path: "/v1/batch",
+    ip: null,
     headers: [
       ["From", "Hookyard"],
       ["Content-Type", "application/json"],

@@ -122,8 +122,8 @@ function suppression({ type, userId, members }: CheckedMessage, { isSuppressed, 
   return { reason: "suppressed", detail };
 }
 
-function requestOf({ source, receivedAt, wallAt, method, path, headers, body }: RequestFacts): Omit<IncomingRequest, "messages"> {
-  return { sourceId: source.id, receivedAt, wallAt, method, path, headers, body };
+function requestOf({ source, receivedAt, wallAt, method, path, headers, ip, body }: RequestFacts): Omit<IncomingRequest, "messages"> {
+  return { sourceId: source.id, receivedAt, wallAt, method, path, headers, ip, body };
 }
 
 function arrivalOf({ arrivedAt, receivedAt }: RequestFacts): number {

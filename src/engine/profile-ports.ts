@@ -37,6 +37,8 @@ export type ProfileChange = {
   events: ReadonlySet<string>;
   /** Two profiles became one, or the profile got its first or another userId: every rule may have another answer. */
   rejoined: boolean;
+  /** The run made it: nothing is known of it but what is named here. */
+  isNew: boolean;
   /** UserIds that lead to no profile of their own any more, since they were joined to this one. */
   formerUserIds: readonly string[];
 };

@@ -208,8 +208,10 @@ function expectTold(before: Told, after: Told, changes: readonly ProfileChange[]
     const was = before.byProfile.get(id);
     const change = changeOf.get(id);
     if (change !== undefined) expect(change.userId).toBe(userId);
-    if (change?.rejoined === true) continue;
-    if (userId !== null) expect(was?.userId).toBe(userId);
+    const isNew = change?.isNew === true;
+    if (isNew) expect(was).toBeUndefined();
+    if (change?.rejoined === true && !isNew) continue;
+    if (userId !== null && !isNew) expect(was?.userId).toBe(userId);
     for (const name of names) {
       if (was?.traits.get(name) !== traits.get(name)) expect([...(change?.traits ?? [])]).toContain(name);
       if (was?.events.get(name) !== events.get(name)) expect([...(change?.events ?? [])]).toContain(name);

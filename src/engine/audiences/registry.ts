@@ -1,5 +1,6 @@
 /** All audiences and computed traits, in memory and in the store, and which of them a change of a profile can affect. */
 
+import { evaluate } from "../../domain/evaluate.ts";
 import type { AudienceId, ComputedTraitId, SourceId } from "../../domain/ids.ts";
 import { audienceIds, computedTraitIds } from "../../domain/ids.ts";
 import type { Changes } from "../pipeline.ts";
@@ -16,14 +17,19 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
   /** Ids of live ones, by the names of traits and events that they ask for. */
   let byTrait = new Map<string, string[]>();
   let byEvent = new Map<string, string[]>();
+  /** Ids of live ones that hold for a user of whom nothing is known. */
+  let ofNobody: string[] = [];
 
   function index(): void {
     byTrait = new Map();
     byEvent = new Map();
+    ofNobody = [];
     for (const computed of all.values()) {
       if (!computed.isLive) continue;
       const { traits, events } = needsOfAll([computed]);
       for (const name of traits) byTrait.set(name, [...(byTrait.get(name) ?? []), computed.id]);
+      if ("rule" in computed.asks && evaluate(computed.asks.rule, { traits: new Map(), events: new Map() }, 0).value)
+        ofNobody.push(computed.id);
       for (const name of events.keys()) byEvent.set(name, [...(byEvent.get(name) ?? []), computed.id]);
     }
   }
@@ -78,9 +84,9 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
     },
     live: (): Computed[] => [...all.values()].filter(({ isLive }) => isLive),
     /** Live ones that may have another value for the profile now. */
-    affectedBy({ traits, events, rejoined }: ProfileChange): Computed[] {
-      if (rejoined) return [...all.values()].filter(({ isLive, asks }) => isLive && !("members" in asks));
-      const ids = new Set<string>();
+    affectedBy({ traits, events, rejoined, isNew }: ProfileChange): Computed[] {
+      if (rejoined && !isNew) return [...all.values()].filter(({ isLive, asks }) => isLive && !("members" in asks));
+      const ids = new Set<string>(isNew ? ofNobody : []);
       for (const name of traits) for (const id of byTrait.get(name) ?? []) ids.add(id);
       for (const name of events) for (const id of byEvent.get(name) ?? []) ids.add(id);
       return [...ids].flatMap((id) => all.get(id) ?? []);

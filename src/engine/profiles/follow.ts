@@ -32,6 +32,7 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   const slice = new Slice(store);
   const identities = createIdentities({
     store,
+    onMake: (profile) => slice.make(profile),
     onMerge: (from, into) => slice.merge(from, into),
     onUser: (profile, userId, before) => slice.user(profile, userId, before),
   });

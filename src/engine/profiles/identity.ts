@@ -19,6 +19,7 @@ type Identities = {
 
 type IdentitiesOptions = {
   store: Pick<ProfileStore, "profileOf" | "createProfile" | "addIdentity" | "setUser" | "user" | "addHistory" | "merge">;
+  onMake: (profile: ProfileId) => void;
   /** Told before `from` is gone. */
   onMerge: (from: ProfileId, into: ProfileId) => void;
   onUser: (profile: ProfileId, userId: string, before: string | null) => void;
@@ -27,10 +28,11 @@ type IdentitiesOptions = {
 const user = (value: string): IdentityValue => ({ kind: "userId", value });
 const anonymous = (value: string): IdentityValue => ({ kind: "anonymousId", value });
 
-export function createIdentities({ store, onMerge, onUser }: IdentitiesOptions): Identities {
+export function createIdentities({ store, onMake, onMerge, onUser }: IdentitiesOptions): Identities {
   function create(message: FollowedMessage, identities: readonly IdentityValue[]): ProfileId {
     const userId = identities.find(({ kind }) => kind === "userId")?.value ?? null;
     const profile = store.createProfile(message.timestamp, userId);
+    onMake(profile);
     for (const identity of identities) add(message, profile, identity);
     store.addHistory(profile, message.timestamp, "created", sentences.created(message, identities), message.id);
     if (userId !== null) onUser(profile, userId, null);

@@ -23,11 +23,17 @@ export class Slice {
   readonly #seen = new Map<ProfileId, Seen>();
   readonly #sources = new Map<ProfileId, Set<SourceId>>();
   readonly #changes = new Map<ProfileId, Change>();
+  /** Those that were made in this run, and were joined by no other but such. */
+  readonly #made = new Set<ProfileId>();
   readonly #traits = new Map<string, number>();
   readonly #events = new Map<string, SeenEvent>();
 
   constructor(store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user">) {
     this.#store = store;
+  }
+
+  make(profile: ProfileId): void {
+    this.#made.add(profile);
   }
 
   see(profile: ProfileId, at: number, source: SourceId): void {
@@ -80,7 +86,11 @@ export class Slice {
     change.rejoined = true;
     const former = this.#store.user(from);
     if (former !== null) change.formerUserIds.add(former);
-    for (const userId of this.#changes.get(from)?.formerUserIds ?? []) change.formerUserIds.add(userId);
+    const gone = this.#changes.get(from);
+    for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
+    for (const name of gone?.traits ?? []) change.traits.add(name);
+    for (const name of gone?.events ?? []) change.events.add(name);
+    if (!this.#made.has(from)) this.#made.delete(into);
     this.#touch(from);
     this.#changes.delete(from);
     this.#seen.delete(from);
@@ -93,7 +103,13 @@ export class Slice {
     this.#store.noteSeen({ traits: this.#traits, events: this.#events });
     const changes = [...this.#changes].map(([profileId, { formerUserIds, ...change }]) => {
       const userId = this.#store.user(profileId);
-      return { profileId, userId, ...change, formerUserIds: [...formerUserIds].filter((former) => former !== userId) };
+      return {
+        profileId,
+        userId,
+        ...change,
+        isNew: this.#made.has(profileId),
+        formerUserIds: [...formerUserIds].filter((former) => former !== userId),
+      };
     });
     return { changes, profiles: [...this.#seen.keys()] };
   }

@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildIfStale, root } from "../../src/launch/build.ts";
 import { reaches, type Figure, type Row } from "./measure.ts";
+import { firstSync, liveAudiences } from "./rows/audiences.ts";
 import { browserScroll, browserTail } from "./rows/browser.ts";
 import { client } from "./rows/client.ts";
 import { deliveryIngested, deliveryQueued } from "./rows/delivery.ts";
@@ -25,6 +26,8 @@ const rows: Row[] = [
   deliveryQueued,
   deliveryIngested,
   following,
+  liveAudiences,
+  firstSync,
   listPages,
   start,
   memory,

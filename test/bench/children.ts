@@ -39,6 +39,8 @@ export type Program = Child & {
   /** From its start to its ready line. */
   readyAfterMs: number;
   residentBytes(): number;
+  /** What it has taken of the processors: what else the machine does is not in it. */
+  processorMs(): number;
   call<T>(method: string, path: string, body?: object): Promise<T>;
   uiUrl: string;
   token: string;
@@ -76,6 +78,7 @@ export async function startProgram(data: string, { nodeFlags = [], onError }: Pr
     token,
     readyAfterMs,
     residentBytes: () => residentBytes(child.pid ?? 0),
+    processorMs: () => processorMs(child.pid ?? 0),
     async call<T>(method: string, path: string, body?: object): Promise<T> {
       const response = await fetch(uiUrl + path, {
         method,
@@ -101,6 +104,12 @@ async function firstLine(child: ChildProcess): Promise<string> {
 function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Number(kilobytes) * 1024;
+}
+
+/** In hundredths of a second, as Linux counts for everybody. */
+function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function childOf(child: ChildProcess): Child {

@@ -1,16 +1,19 @@
 /** The inspector: the frame, the view of the place, and what lies over both. */
 
 import { useEffect, type ReactNode } from "react";
+import { AudiencesView } from "./features/audiences/audiences-view.tsx";
 import { ownCommands } from "./features/commands/own-commands.ts";
 import { useOverlay } from "./features/commands/overlay.ts";
 import { Palette } from "./features/commands/palette.tsx";
 import { Shortcuts } from "./features/commands/shortcuts.tsx";
 import { Composer } from "./features/composer/composer.tsx";
 import { Frame, navigation } from "./features/frame/frame.tsx";
+import { DeletionsView } from "./features/deletions/deletions-view.tsx";
 import { DestinationsView } from "./features/destinations/destinations-view.tsx";
 import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
 import { LaterView } from "./features/later/later-view.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
+import { ProfilesView } from "./features/profiles/profiles-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
@@ -27,6 +30,9 @@ const viewsOf: Partial<Record<View, () => ReactNode>> = {
   sources: SourcesView,
   destinations: DestinationsView,
   endpoints: EndpointsView,
+  profiles: ProfilesView,
+  audiences: AudiencesView,
+  deletions: DeletionsView,
   settings: SettingsView,
 };
 

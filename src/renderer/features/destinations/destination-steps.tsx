@@ -1,9 +1,9 @@
 /** The steps of setting up a destination, in the order a user knows, on one page. */
 
-import { useId, type ReactNode } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { FieldNote } from "../../kit/commit-field.tsx";
-import { CheckField, Choice, TextField } from "../../kit/controls.tsx";
+import { CheckField, Choice } from "../../kit/controls.tsx";
+import { NameField } from "../../kit/name-field.tsx";
+import { Step } from "../../kit/numbered-step.tsx";
 import { useLive } from "../../stores/live-data.ts";
 import type { DestinationDraft, DraftProblems } from "./destination-draft.ts";
 import { HeaderFields } from "./header-fields.tsx";
@@ -107,54 +107,6 @@ export function DestinationSteps(props: DestinationStepsProps) {
         </Step>
       ) : null}
     </ol>
-  );
-}
-
-function Step({
-  number,
-  title,
-  note,
-  isDone,
-  children,
-}: {
-  number: number;
-  title: string;
-  note?: string;
-  isDone: boolean;
-  children: ReactNode;
-}) {
-  return (
-    <li>
-      <b className={isDone ? "number done" : "number"} aria-hidden="true">
-        {number}
-      </b>
-      <div className="part">
-        <h3>
-          {title}
-          {note === undefined ? null : <span className="quiet step-note">{note}</span>}
-        </h3>
-        {children}
-      </div>
-    </li>
-  );
-}
-
-function NameField({ name, error, onChange }: { name: string; error: string | null; onChange: (name: string) => void }) {
-  const id = useId();
-  return (
-    <div className="commit name-field">
-      <label className="labelled-name" htmlFor={id}>
-        Name
-      </label>
-      <TextField
-        id={id}
-        value={name}
-        aria-invalid={error !== null || undefined}
-        aria-describedby={`${id}-note`}
-        onChange={(event) => onChange(event.currentTarget.value)}
-      />
-      <FieldNote id={`${id}-note`} error={error} />
-    </div>
   );
 }
 

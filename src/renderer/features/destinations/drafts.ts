@@ -1,22 +1,9 @@
-/** What is being typed for each destination; it stays while the user looks at something else. */
+/** What is being typed for each destination. */
 
-import { create } from "zustand";
+import { draftStore } from "../../stores/drafts.ts";
 import type { DestinationDraft } from "./destination-draft.ts";
 
 /** The draft of the destination that does not exist yet. */
 export const newDestination = "new";
 
-type DraftStore = {
-  drafts: Readonly<Record<string, DestinationDraft>>;
-  keep(id: string, draft: DestinationDraft): void;
-  drop(id: string): void;
-};
-
-export const useDrafts = create<DraftStore>()((set, get) => ({
-  drafts: {},
-  keep: (id, draft) => set({ drafts: { ...get().drafts, [id]: draft } }),
-  drop(id) {
-    const { [id]: _, ...drafts } = get().drafts;
-    set({ drafts });
-  },
-}));
+export const useDrafts = draftStore<DestinationDraft>();

@@ -1,0 +1,236 @@
+/**
+ * One audience as the steps of a demo: the rule, who matches and why, what will be sent, sending it; and once it stands,
+ * changing a user to see the difference. The same steps make a new one.
+ */
+
+import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { Button, Choice, IconButton } from "../../kit/controls.tsx";
+import { Menu } from "../../kit/floats.tsx";
+import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { NameField } from "../../kit/name-field.tsx";
+import { Step } from "../../kit/numbered-step.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { userIdsIn } from "../../kit/user-ids.ts";
+import { count } from "../../kit/words.ts";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import {
+  changesOf,
+  draftOf,
+  emptyDraft,
+  isChanged,
+  keyOf,
+  missingInDraft,
+  newAudience,
+  useAudienceDrafts,
+  type Audience,
+  type AudienceDraft,
+} from "./audience-draft.ts";
+import { Match } from "./audience-match.tsx";
+import { Difference } from "./audience-difference.tsx";
+import { SyncSection } from "./audience-sync.tsx";
+import { RuleEditor } from "./rule-editor.tsx";
+import { DestinationsField, SyncField } from "./sync-fields.tsx";
+import { usePreview } from "./use-preview.ts";
+
+type PaneProps = {
+  /** Null: it is being made. */
+  audience: Audience | null;
+  named: readonly { id: string; name: string; key: string }[];
+  destinations: AnswerOf<"destinations.list">["items"];
+  others: readonly Other[];
+};
+
+const sampleSize = 8;
+
+export function AudiencePane({ audience, named, destinations, others }: PaneProps) {
+  const id = audience?.id ?? newAudience;
+  const kept = useAudienceDrafts((store) => store.drafts[id]);
+  const { keep, drop } = useAudienceDrafts.getState();
+  const enabledIds = destinations.filter(({ enabled }) => enabled).map((destination) => destination.id);
+  const draft = kept ?? (audience === null ? emptyDraft(enabledIds) : draftOf(audience));
+  const go = usePlace((place) => place.go);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const [showsAll, setShowsAll] = useState(false);
+  const [isBusy, setIsBusy] = useState(false);
+  const [isAsking, setIsAsking] = useState(false);
+
+  const { key, problem: wrongName } = keyOf(draft.name, audience?.id ?? null, named);
+  const missing = missingInDraft(draft);
+  const members = userIdsIn(draft.members);
+  const preview = usePreview(
+    missing !== null ? null : draft.by === "rule" ? { rule: draft.rule, sample: sampleSize } : { members, sample: sampleSize },
+  );
+
+  const change = (changes: Partial<AudienceDraft>): void => {
+    setProblem(null);
+    const next = { ...draft, ...changes };
+    if (audience === null || isChanged(next, audience)) keep(id, next);
+    else drop(id);
+  };
+  const save = async (): Promise<void> => {
+    setShowsAll(true);
+    const wrong = wrongName ?? missing;
+    if (wrong !== null) {
+      setProblem(new Error(wrong));
+      return;
+    }
+    setIsBusy(true);
+    try {
+      if (audience === null) {
+        const made = await call("audiences.create", changesOf(draft));
+        drop(id);
+        go({ view: "audiences", path: [made.id] });
+      } else {
+        await call("audiences.update", { id, ...changesOf(draft) });
+        drop(id);
+      }
+      setProblem(null);
+    } catch (error) {
+      setProblem(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      setIsBusy(false);
+    }
+  };
+
+  const title = audience?.name ?? "New audience";
+  const matching = preview.answer?.count;
+  return (
+    <section className="pane editor" aria-label={audience === null ? title : `Audience ${title}`}>
+      <header className="pane-title">
+        <h2 className="clip isolate">{title}</h2>
+        <OthersMenu label="Another audience" others={others} />
+        <span className="grow" />
+        {audience === null ? null : (
+          <Menu
+            trigger={<IconButton icon="more" small label="More: delete" />}
+            items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
+          />
+        )}
+      </header>
+      <form
+        className="pane-body"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <ol className="numbered audience-steps">
+          <Step number={1} title="The rule" isDone={missing === null && wrongName === null}>
+            <NameField
+              name={draft.name}
+              error={showsAll || draft.name !== "" ? wrongName : null}
+              hint={
+                key === "" ? undefined : (
+                  <>
+                    Receivers get the trait <code>{key}</code>.
+                  </>
+                )
+              }
+              onChange={(name) => change({ name })}
+            />
+            <Choice
+              label="Who is in"
+              value={draft.by}
+              options={[
+                { value: "rule", label: "by a rule" },
+                { value: "members", label: "a fixed list" },
+              ]}
+              onChange={(by) => change({ by })}
+            />
+            {draft.by === "rule" ? (
+              <RuleEditor rule={draft.rule} onChange={(rule) => change({ rule })} />
+            ) : (
+              <MembersField text={draft.members} onChange={(text) => change({ members: text })} />
+            )}
+          </Step>
+          <Step number={2} title="Who matches, and why" isDone={missing === null && matching !== undefined && matching > 0}>
+            <Match rule={draft.by === "rule" ? draft.rule : null} missing={missing} preview={preview} />
+          </Step>
+          <Step number={3} title="What will be sent" isDone={draft.destinationIds.length > 0}>
+            <Payload audienceKey={key} userId={preview.answer?.sample[0]?.userId ?? members[0] ?? "…"} />
+            <DestinationsField
+              destinations={destinations}
+              chosen={draft.destinationIds}
+              onChange={(destinationIds) => change({ destinationIds })}
+            />
+            <SyncField sync={draft.sync} onChange={(sync) => change({ sync })} />
+          </Step>
+          {audience === null ? (
+            <Step number={4} title="Send" isDone={false}>
+              <p className="muted">Making it sends an identify for every member; from then on only who comes and who leaves is sent.</p>
+            </Step>
+          ) : (
+            <>
+              <SyncSection number={4} audience={audience} hasDraft={kept !== undefined} />
+              <Difference number={5} audience={audience} />
+            </>
+          )}
+        </ol>
+        {audience !== null && kept === undefined && problem === null ? null : (
+          <footer className="save-bar">
+            <ProblemText error={problem} />
+            <Button type="submit" look="primary" disabled={isBusy}>
+              {audience !== null
+                ? "Save"
+                : matching === undefined || missing !== null
+                  ? "Make it"
+                  : `Make it and tell of ${usersWord(matching)}`}
+            </Button>
+            <Button
+              onClick={() => {
+                setProblem(null);
+                drop(id);
+                if (audience === null) go({ view: "audiences" });
+              }}
+            >
+              Discard
+            </Button>
+            {audience === null ? null : <span className="muted">who comes or leaves by it is sent at the next sync</span>}
+          </footer>
+        )}
+      </form>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setIsAsking(false)}
+        title={`Delete ${title}?`}
+        action="Delete"
+        onConfirm={async () => {
+          await call("audiences.delete", { id });
+          drop(id);
+          go({ view: "audiences" });
+        }}
+      >
+        Nothing is sent: receivers keep what they were told. Its source goes with it; its messages stay on record.
+      </ConfirmDialog>
+    </section>
+  );
+}
+
+const usersWord = (n: number): string => (n === 1 ? "1 user" : `${count(n)} users`);
+
+function MembersField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+  return (
+    <span className="field area mono user-ids">
+      <textarea
+        aria-label="Members, a userId on each line"
+        placeholder="a userId on each line"
+        rows={5}
+        spellCheck={false}
+        value={text}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    </span>
+  );
+}
+
+/** As a receiver will see it, without what is the same in every message. */
+function Payload({ audienceKey, userId }: { audienceKey: string; userId: string }) {
+  return (
+    <pre className="code snippet" tabIndex={0} aria-label="The identify that is sent">
+      {`{"type":"identify","userId":${JSON.stringify(userId)},"traits":{${JSON.stringify(audienceKey === "" ? "…" : audienceKey)}:true},…}`}
+    </pre>
+  );
+}

@@ -1,0 +1,132 @@
+/** The fields of one condition, as a sentence: on a trait, on an event, on a property of an event. */
+
+import type { EventCondition, Operand, Operator, PropertyCondition, TraitCondition } from "../../../domain/rules.ts";
+import { operators } from "../../../domain/rules.ts";
+import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
+import { NumberField } from "./number-field.tsx";
+import { newProperty, operandOf, operandText, operatorWords, withOperator } from "./rule-draft.ts";
+import { SuggestedField } from "./suggested-field.tsx";
+import { useSeenNames } from "./use-seen-names.ts";
+
+const operatorOptions = operators.map((value) => ({ value, label: operatorWords[value] }));
+
+export function TraitFields({ condition, onChange }: { condition: TraitCondition; onChange: (next: TraitCondition) => void }) {
+  const { traits } = useSeenNames();
+  return (
+    <>
+      <span className="rule-word">trait</span>
+      <SuggestedField label="Trait" value={condition.trait} suggestions={traits} onChange={(trait) => onChange({ ...condition, trait })} />
+      <Comparison condition={condition} onChange={onChange} />
+    </>
+  );
+}
+
+export function EventFields({
+  condition,
+  hasCount = true,
+  onChange,
+}: {
+  condition: EventCondition;
+  /** A computed trait takes all of them. */
+  hasCount?: boolean;
+  onChange: (next: EventCondition) => void;
+}) {
+  const { events } = useSeenNames();
+  const { event, atLeast = 1, withinDays, where = [] } = condition;
+  const properties = events.find((seen) => seen.event === event)?.properties ?? [];
+  const set = (changes: { [Key in keyof EventCondition]?: EventCondition[Key] | undefined }): void => {
+    const next = { ...condition, ...changes };
+    onChange(Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as EventCondition);
+  };
+  const setWhere = (next: PropertyCondition[]): void => set({ where: next.length === 0 ? undefined : next });
+  return (
+    <>
+      <span className="rule-word">{hasCount ? "did" : "of"}</span>
+      <SuggestedField
+        label="Event"
+        value={event}
+        suggestions={events.map((seen) => seen.event)}
+        onChange={(name) => set({ event: name })}
+      />
+      {hasCount ? (
+        <>
+          <span className="rule-word">at least</span>
+          <NumberField label="How often" value={atLeast} min={1} max={1_000_000} isWhole onChange={(n) => set({ atLeast: n ?? 1 })} />
+          <span className="rule-word">{atLeast === 1 ? "time," : "times,"}</span>
+        </>
+      ) : null}
+      <span className="rule-word">within</span>
+      <NumberField
+        label="Within days; empty for ever"
+        value={withinDays ?? null}
+        min={0.001}
+        max={36_500}
+        placeholder="∞"
+        onChange={(n) => set({ withinDays: n ?? undefined })}
+      />
+      <span className="rule-word">days</span>
+      <Button small look="quiet" icon="add" onClick={() => setWhere([...where, newProperty()])}>
+        property
+      </Button>
+      {where.length === 0 ? null : (
+        <ul className="rule-where" aria-label={`Properties of ${event}`}>
+          {where.map((property, place) => (
+            // oxlint-disable-next-line react/no-array-index-key -- conditions have nothing but their place
+            <li key={place} className="rule-condition">
+              <span className="rule-word">{place === 0 ? "with" : "and"}</span>
+              <SuggestedField
+                label="Property"
+                value={property.property}
+                suggestions={properties}
+                onChange={(name) => setWhere(where.with(place, { ...property, property: name }))}
+              />
+              <Comparison condition={property} onChange={(next) => setWhere(where.with(place, next))} />
+              <IconButton small icon="close" label="Remove this property" onClick={() => setWhere(where.toSpliced(place, 1))} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+type Compared = { op: Operator; value?: Operand };
+
+function Comparison<Condition extends Compared>({ condition, onChange }: { condition: Condition; onChange: (next: Condition) => void }) {
+  return (
+    <>
+      <SelectField
+        aria-label="Comparison"
+        value={condition.op}
+        options={operatorOptions}
+        onChange={(op) => onChange(withOperator(condition, op))}
+      />
+      {condition.op === "exists" ? (
+        <SelectField
+          aria-label="Existence"
+          value={condition.value === false ? "no" : "yes"}
+          options={[
+            { value: "yes", label: "yes" },
+            { value: "no", label: "no" },
+          ]}
+          onChange={(value) => onChange({ ...condition, value: value === "yes" })}
+        />
+      ) : (
+        <OperandField value={condition.value} onChange={(value) => onChange({ ...condition, value })} />
+      )}
+    </>
+  );
+}
+
+/** Its kind stands beside it, because 50 and "50" are two values. */
+function OperandField({ value, onChange }: { value: Operand | undefined; onChange: (value: Operand) => void }) {
+  return (
+    <SuggestedField
+      label="Value"
+      value={operandText(value)}
+      suggestions={[]}
+      unit={typeof value === "string" || value === undefined ? "text" : typeof value === "number" ? "number" : "yes/no"}
+      onChange={(text) => onChange(operandOf(text))}
+    />
+  );
+}

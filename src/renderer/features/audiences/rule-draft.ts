@@ -1,0 +1,97 @@
+/** A rule while it is being edited: what a new part is, how a value is typed, and what is still missing. */
+
+import type { Operand, Operator, PropertyCondition, Rule } from "../../../domain/rules.ts";
+
+export type Group = { all: Rule[] } | { any: Rule[] };
+export type Join = "all" | "any";
+
+export const newTrait = (): Rule => ({ trait: "", op: "is", value: "" });
+export const newEvent = (): Rule => ({ event: "", atLeast: 1 });
+export const newGroup = (): Rule => ({ any: [newTrait()] });
+export const newProperty = (): PropertyCondition => ({ property: "", op: "is", value: "" });
+
+export const operatorWords: Record<Operator, string> = {
+  is: "is",
+  isNot: "is not",
+  exists: "exists",
+  contains: "contains",
+  greater: "is greater than",
+  less: "is less than",
+};
+
+export function isGroup(rule: Rule): rule is Group {
+  return "all" in rule || "any" in rule;
+}
+
+export function partsOf(group: Group): Rule[] {
+  return "all" in group ? group.all : group.any;
+}
+
+export function joinOf(group: Group): Join {
+  return "all" in group ? "all" : "any";
+}
+
+export function joined(join: Join, parts: Rule[]): Group {
+  return join === "all" ? { all: parts } : { any: parts };
+}
+
+/** The editor's root is always a group. */
+export function asGroup(rule: Rule): Group {
+  return isGroup(rule) ? rule : { all: [rule] };
+}
+
+/** A number or a truth value is typed as it is; text that looks like one stands in quotes. */
+export function operandOf(text: string): Operand {
+  const trimmed = text.trim();
+  if (trimmed === "true" || trimmed === "false") return trimmed === "true";
+  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(trimmed)) return Number(trimmed);
+  if (/^"(?:[^"\\]|\\.)*"$/s.test(trimmed)) {
+    try {
+      return JSON.parse(trimmed) as string;
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+export function operandText(value: Operand | undefined): string {
+  if (value === undefined) return "";
+  if (typeof value !== "string") return String(value);
+  return operandOf(value) === value ? value : JSON.stringify(value);
+}
+
+/** The same condition with another operator: `exists` takes no value of the old kind. */
+export function withOperator<Condition extends { op: Operator; value?: Operand }>(condition: Condition, op: Operator): Condition {
+  const { value, ...rest } = condition;
+  if (op === "exists") return { ...rest, op } as Condition;
+  const wasExists = condition.op === "exists";
+  const kept = wasExists || value === undefined ? "" : value;
+  const ordered = op === "greater" || op === "less";
+  return { ...rest, op, value: ordered && typeof kept === "boolean" ? 0 : kept } as Condition;
+}
+
+/** What stops the rule from being asked: the first sentence, or null. */
+export function missingIn(rule: Rule): string | null {
+  if ("not" in rule) return missingIn(rule.not);
+  if (isGroup(rule)) {
+    const parts = partsOf(rule);
+    if (parts.length === 0) return "A group needs a condition.";
+    return parts.map(missingIn).find((sentence) => sentence !== null) ?? null;
+  }
+  if ("trait" in rule) return rule.trait === "" ? "A condition on a trait needs the trait’s name." : null;
+  if (rule.event === "") return "A condition on an event needs the event’s name.";
+  return rule.where?.some(({ property }) => property === "") === true ? "A condition on a property needs the property’s name." : null;
+}
+
+/** Every condition that stands in the rule, without those that are denied: what a user can do to come in. */
+export function conditionsOf(rule: Rule): Exclude<Rule, { all: Rule[] } | { any: Rule[] } | { not: Rule }>[] {
+  if ("not" in rule) return conditionsOf(rule.not);
+  return isGroup(rule) ? partsOf(rule).flatMap(conditionsOf) : [rule];
+}
+
+/** The longest window in it, in days: after so long, time alone may have changed who is in. */
+export function longestWindow(rule: Rule): number | null {
+  const windows = conditionsOf(rule).flatMap((one) => ("event" in one && one.withinDays !== undefined ? [one.withinDays] : []));
+  return windows.length === 0 ? null : Math.max(...windows);
+}

@@ -1,0 +1,91 @@
+/** A rule as groups of conditions: each a sentence, joined by all or any, nested as deep as the rule language goes. */
+
+import { maxRuleDepth } from "../../../domain/check-rule.ts";
+import type { Rule } from "../../../domain/rules.ts";
+import { Button, Choice, IconButton } from "../../kit/controls.tsx";
+import { EventFields, TraitFields } from "./condition-fields.tsx";
+import { asGroup, isGroup, joined, joinOf, newEvent, newGroup, newTrait, partsOf, type Group } from "./rule-draft.ts";
+
+export function RuleEditor({ rule, onChange }: { rule: Rule; onChange: (rule: Rule) => void }) {
+  return (
+    <div className="rule-editor" role="group" aria-label="Rule">
+      <GroupEditor group={asGroup(rule)} depth={1} onChange={onChange} />
+    </div>
+  );
+}
+
+const joinOptions = [
+  { value: "all", label: "all" },
+  { value: "any", label: "any" },
+] as const;
+
+function GroupEditor({ group, depth, onChange }: { group: Group; depth: number; onChange: (group: Rule) => void }) {
+  const join = joinOf(group);
+  const parts = partsOf(group);
+  const set = (next: Rule[]): void => onChange(joined(join, next));
+  return (
+    <div className="rule-group">
+      <p className="rule-join">
+        <Choice small label="Join" value={join} options={joinOptions} onChange={(next) => onChange(joined(next, parts))} />
+        <span className="muted">{join === "all" ? "of these hold" : "one of these holds, at least"}</span>
+      </p>
+      <ul className="rule-parts">
+        {parts.map((part, place) => (
+          // oxlint-disable-next-line react/no-array-index-key -- parts have nothing but their place
+          <li key={place}>
+            <PartEditor
+              part={part}
+              depth={depth}
+              onChange={(next) => set(parts.with(place, next))}
+              onRemove={() => set(parts.toSpliced(place, 1))}
+            />
+          </li>
+        ))}
+      </ul>
+      <p className="rule-add">
+        <Button small icon="add" onClick={() => set([...parts, newTrait()])}>
+          trait
+        </Button>
+        <Button small icon="add" onClick={() => set([...parts, newEvent()])}>
+          event
+        </Button>
+        {depth < maxRuleDepth - 1 ? (
+          <Button small icon="add" onClick={() => set([...parts, newGroup()])}>
+            group
+          </Button>
+        ) : null}
+      </p>
+    </div>
+  );
+}
+
+type PartProps = { part: Rule; depth: number; onChange: (part: Rule) => void; onRemove: () => void };
+
+function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
+  const isDenied = "not" in part;
+  const inner = isDenied ? part.not : part;
+  const change = (next: Rule): void => onChange(isDenied ? { not: next } : next);
+  return (
+    <div className={isGroup(inner) ? "rule-part nested" : "rule-part rule-condition"}>
+      <button
+        type="button"
+        className="rule-not"
+        aria-pressed={isDenied}
+        title={isDenied ? "This must not hold" : "Turn it round: this must not hold"}
+        onClick={() => onChange(isDenied ? inner : { not: inner })}
+      >
+        not
+      </button>
+      {"not" in inner || isGroup(inner) ? (
+        <GroupEditor group={asGroup(inner)} depth={depth + 1} onChange={change} />
+      ) : "trait" in inner ? (
+        <TraitFields condition={inner} onChange={change} />
+      ) : (
+        <EventFields condition={inner} onChange={change} />
+      )}
+      <span className="rule-remove">
+        <IconButton small icon="close" label={isGroup(inner) ? "Remove this group" : "Remove this condition"} onClick={onRemove} />
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+/** A deletion request that is being written: whom, what is known of each, and whether they are suppressed. */
+
+import { useState } from "react";
+import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { Button, CheckField } from "../../kit/controls.tsx";
+import { FieldNote } from "../../kit/commit-field.tsx";
+import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf, usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+import { userIdsIn, usersInWords, wrongUserIds } from "../../kit/user-ids.ts";
+
+/** What is known of so many is shown; more would be a wall. */
+const shownUsers = 12;
+
+export function NewDeletion({ others }: { others: readonly Other[] }) {
+  const given = usePlace((place) => place.query["user"] ?? "");
+  const [text, setText] = useState(given);
+  const [suppress, setSuppress] = useState(true);
+  const [isAsking, setIsAsking] = useState(false);
+  const go = usePlace((place) => place.go);
+  const userIds = userIdsIn(text);
+  const wrong = wrongUserIds(userIds);
+  const users = userIds.length === 1 ? "1 user" : `${count(userIds.length)} users`;
+
+  return (
+    <section className="pane editor" aria-label="Delete users">
+      <header className="pane-title">
+        <h2>Delete users</h2>
+        <OthersMenu label="Another request" others={others} />
+      </header>
+      <form
+        className="pane-body"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (userIds.length > 0 && wrong === null) setIsAsking(true);
+        }}
+      >
+        <ol className="numbered">
+          <li>
+            <span className="number">1</span>
+            <div className="part">
+              <h3 id="whom">Whom</h3>
+              <p>By userId, one a line or with commas between.</p>
+              <span className="field area mono user-ids">
+                <textarea
+                  aria-labelledby="whom"
+                  aria-describedby="whom-note"
+                  aria-invalid={wrong !== null || undefined}
+                  rows={4}
+                  spellCheck={false}
+                  value={text}
+                  onChange={(event) => setText(event.currentTarget.value)}
+                />
+              </span>
+              <FieldNote id="whom-note" error={wrong} hint={userIds.length > 1 ? `${users}, each once` : undefined} />
+              <ul className="known-users" aria-label="What is known of them">
+                {userIds.slice(0, shownUsers).map((userId) => (
+                  <KnownUser key={userId} userId={userId} />
+                ))}
+                {userIds.length > shownUsers ? <li className="quiet">and {count(userIds.length - shownUsers)} more</li> : null}
+              </ul>
+            </div>
+          </li>
+          <li>
+            <span className="number">2</span>
+            <div className="part">
+              <h3>Later messages</h3>
+              <CheckField
+                label="Suppress them: later messages of these users are rejected"
+                checked={suppress}
+                onChange={(event) => setSuppress(event.currentTarget.checked)}
+              />
+              <p className="quiet">
+                Clients still get 200 for such messages, as from the hosted service; the reason is in the record. A suppression can be
+                lifted.
+              </p>
+            </div>
+          </li>
+          <li>
+            <span className="number">3</span>
+            <div className="part">
+              <h3>What goes out</h3>
+              <p>
+                One message of exactly three members for each source that knows a user and has a destination enabled, and no identify for
+                audiences that the user leaves.
+              </p>
+              <pre className="code snippet" tabIndex={0} aria-label="The delete message">
+                {`{"type":"delete","userId":${JSON.stringify(userIds[0] ?? "…")},"timestamp":"…"}`}
+              </pre>
+            </div>
+          </li>
+        </ol>
+        <footer className="save-bar">
+          <Button type="submit" look="primary" icon="deletions" disabled={userIds.length === 0 || wrong !== null}>
+            {userIds.length === 0 ? "Delete" : `Delete ${users}`}
+          </Button>
+          <Button onClick={() => go({ view: "deletions" })}>Discard</Button>
+        </footer>
+      </form>
+      <ConfirmDialog
+        open={isAsking}
+        onClose={() => setIsAsking(false)}
+        title={`Delete ${usersInWords(userIds)}?`}
+        action={`Delete ${users}`}
+        onConfirm={async () => {
+          const made = await call("deletions.create", { userIds, suppress });
+          go({ view: "deletions", path: [made.id] });
+        }}
+      >
+        {userIds.length === 1 ? "The profile goes with its history" : "Their profiles go with their history"}, and delete messages are sent.
+        Neither can be taken back. The messages that came stay on record.
+      </ConfirmDialog>
+    </section>
+  );
+}
+
+function KnownUser({ userId }: { userId: string }) {
+  const { answer } = useLive("profiles.list", { userId, limit: 1 }, ["profiles"]);
+  const profile = answer?.items[0];
+  return (
+    <li>
+      <code className="clip isolate">{userId}</code>
+      {answer === undefined ? null : profile === undefined ? (
+        <span className="quiet">no profile has this userId; nothing will be sent</span>
+      ) : (
+        <a className="link muted" href={hashOf({ view: "profiles", path: [profile.id], query: {} })}>
+          {count(profile.events)} {profile.events === 1 ? "event" : "events"}
+          {profile.audiences.length === 0
+            ? ""
+            : `, in ${profile.audiences.length === 1 ? "1 audience" : `${profile.audiences.length} audiences`}`}
+        </a>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,81 @@
+/** Users whose messages are rejected, and the way back for each. */
+
+import { useState } from "react";
+import { Button, TextField } from "../../kit/controls.tsx";
+import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { calendarDate, clockTime, count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
+
+const pageSize = 100;
+
+export function Suppressions({ others }: { others: readonly Other[] }) {
+  const [search, setSearch] = useState("");
+  const [limit, setLimit] = useState(pageSize);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const { answer, error } = useLive("suppressions.list", search === "" ? { limit } : { limit, search }, ["suppressions"]);
+  const lift = async (userId: string): Promise<void> => {
+    try {
+      await call("suppressions.lift", { userId });
+      setProblem(null);
+    } catch (raised) {
+      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
+    }
+  };
+  return (
+    <section className="pane editor" aria-label="Suppressed users">
+      <header className="pane-title">
+        <h2>Suppressed users</h2>
+        <OthersMenu label="A request" others={others} />
+        <span className="grow" />
+        <TextField
+          aria-label="Find a suppressed user"
+          placeholder="Find by the beginning of the userId"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+      </header>
+      <div className="pane-body">
+        <ProblemText error={problem ?? error} />
+        {answer?.items.length === 0 ? (
+          <p className="nothing-delivered muted">
+            {search === ""
+              ? "There are none. Users are suppressed when they are deleted, so that what their clients still send is not taken in."
+              : "No suppressed user begins with this."}
+          </p>
+        ) : (
+          <ul className="suppressed-users">
+            {answer?.items.map(({ userId, since, deletionId }) => (
+              <li key={userId}>
+                <code className="clip isolate">{userId}</code>
+                <span className="muted clip">
+                  since <span className="due">{clockTime(Date.parse(since))}</span>, {calendarDate(Date.parse(since))}
+                  {deletionId === null ? null : (
+                    <>
+                      {", by "}
+                      <a className="link" href={hashOf({ view: "deletions", path: [deletionId], query: {} })}>
+                        its deletion
+                      </a>
+                    </>
+                  )}
+                </span>
+                <Button small aria-label={`Lift the suppression of ${userId}`} onClick={() => void lift(userId)}>
+                  Lift
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
+        {answer === undefined || answer.nextCursor === null ? null : (
+          <p className="nothing-delivered">
+            <Button small disabled={limit >= 1000} onClick={() => setLimit(Math.min(limit + pageSize, 1000))}>
+              Show {pageSize} more of {count(answer.total)}
+            </Button>
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}

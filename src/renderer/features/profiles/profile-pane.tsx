@@ -1,0 +1,171 @@
+/** One profile: its traits, what the user did, which audiences the user is in, and how the identities were joined. */
+
+import { IconButton } from "../../kit/controls.tsx";
+import { Menu } from "../../kit/floats.tsx";
+import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf, usePlace } from "../../stores/place.ts";
+import { filterHref } from "../live/filter-href.ts";
+import { Part, SeenAt } from "./facts.tsx";
+import { Events } from "./profile-events.tsx";
+import { Identities } from "./profile-identities.tsx";
+import { profileName, valueText, type ProfileDetails } from "./profile-words.ts";
+
+export function ProfilePane({ id, others }: { id: string; others: readonly Other[] }) {
+  const { answer: profile, error } = useLive("profiles.get", { id }, ["profiles", "audiences", "computed-traits", "suppressions"]);
+  const go = usePlace((place) => place.go);
+  if (profile === undefined) return error === null ? <section className="pane editor" /> : <Gone error={error} />;
+  const name = profileName(profile);
+  const { userId } = profile;
+  return (
+    <section className="pane editor" aria-label={`Profile ${name}`}>
+      <header className="pane-title">
+        <h2 className="clip isolate">{name}</h2>
+        <OthersMenu label="Another profile" others={others} />
+        {userId === null ? <span className="badge outline">anonymous</span> : null}
+        {profile.suppressed ? <span className="badge outline">suppressed</span> : null}
+        <span className="grow" />
+        <a
+          className="link messages-link"
+          href={filterHref(userId === null ? { values: {}, text: name } : { values: { user: [userId] }, text: "" })}
+        >
+          messages
+        </a>
+        {userId === null ? null : (
+          <Menu
+            trigger={<IconButton icon="more" small label="More: delete" />}
+            items={[
+              {
+                label: "Delete this user…",
+                icon: "deletions",
+                onSelect: () => go({ view: "deletions", path: ["new"], query: { user: userId } }),
+              },
+            ]}
+          />
+        )}
+      </header>
+      <div className="pane-body">
+        <section className="section profile-summary" aria-label="In short">
+          <p className="muted">
+            First seen <SeenAt at={profile.firstSeenAt} />, last <SeenAt at={profile.lastSeenAt} />; {count(profile.events)}{" "}
+            {profile.events === 1 ? "event" : "events"}.
+          </p>
+          <KnownTo sourceIds={profile.sourceIds} />
+        </section>
+        <Memberships profile={profile} />
+        <Traits profile={profile} />
+        <Events events={profile.eventList} />
+        <Groups groups={profile.groups} />
+        <Identities profile={profile} />
+      </div>
+    </section>
+  );
+}
+
+function Gone({ error }: { error: Error }) {
+  return (
+    <section className="pane editor" aria-label="No profile">
+      <div className="settled">
+        <ProblemText error={error} />
+        <p className="muted">It may have been joined to another profile, or deleted.</p>
+      </div>
+    </section>
+  );
+}
+
+function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
+  const sources = useLive("sources.list", {}, ["sources"]).answer?.items ?? [];
+  return (
+    <p className="muted">
+      Known to{" "}
+      {sourceIds.map((id, place) => (
+        <span key={id}>
+          {place > 0 ? ", " : ""}
+          <a className="link isolate" href={hashOf({ view: "sources", path: [id], query: {} })}>
+            {sources.find((source) => source.id === id)?.name ?? "a source that is gone"}
+          </a>
+        </span>
+      ))}
+      .
+    </p>
+  );
+}
+
+function Memberships({ profile: { memberships, computed } }: { profile: ProfileDetails }) {
+  return (
+    <Part
+      title="Audiences and computed traits"
+      number={memberships.length + computed.length}
+      none="In no audience that receivers were told of."
+    >
+      <ul className="facts">
+        {memberships.map(({ id, name, key, since }) => (
+          <li key={id}>
+            <a className="link clip isolate" href={hashOf({ view: "audiences", path: [id], query: {} })}>
+              {name}
+            </a>
+            <code className="clip isolate">{key}: true</code>
+            <span className="quiet">
+              told <SeenAt at={since} />
+            </span>
+          </li>
+        ))}
+        {computed.map(({ id, name, key, value, since }) => (
+          <li key={id}>
+            <a className="link clip isolate" href={hashOf({ view: "audiences", path: ["traits", id], query: {} })}>
+              {name}
+            </a>
+            <code className="clip isolate" title={valueText(value)}>
+              {key}: {valueText(value)}
+            </code>
+            <span className="quiet">
+              told <SeenAt at={since} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
+  return (
+    <Part title="Traits" number={traitList.length} none="No identify has brought a trait yet.">
+      <ul className="facts">
+        {traitList.slice(0, 500).map(({ name, value, at, messageId }) => (
+          <li key={name}>
+            <span className="clip isolate">{name}</span>
+            <code className="clip isolate" title={valueText(value)}>
+              {valueText(value)}
+            </code>
+            <a className="link quiet" href={hashOf({ view: "live", path: [messageId], query: {} })} title="The identify that brought it">
+              <SeenAt at={at} />
+            </a>
+          </li>
+        ))}
+      </ul>
+      {traitList.length > 500 ? <p className="quiet">and {count(traitList.length - 500)} more</p> : null}
+    </Part>
+  );
+}
+
+function Groups({ groups }: { groups: ProfileDetails["groups"] }) {
+  if (groups.length === 0) return null;
+  return (
+    <Part title="Groups" number={groups.length} none="">
+      <ul className="facts">
+        {groups.map(({ groupId, traits, at }) => (
+          <li key={groupId}>
+            <span className="clip isolate">{groupId}</span>
+            <code className="clip isolate" title={valueText(traits)}>
+              {valueText(traits)}
+            </code>
+            <SeenAt at={at} />
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}

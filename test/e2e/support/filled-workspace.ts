@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from "../../../src/contract/contract.ts";
 import type { MessageState } from "../../../src/domain/states.ts";
+import { fillPeople, type FilledPeople } from "./filled-people.ts";
 import type { RunningInspector } from "./running-inspector.ts";
 
 export type FilledWorkspace = {
@@ -10,6 +11,7 @@ export type FilledWorkspace = {
   endpointId: string;
   /** The newest in each state; of those that wait, the one with the most attempts. */
   messages: Partial<Record<MessageState, AnswerOf<"messages.get">>>;
+  people: FilledPeople;
 };
 
 /** What comes from outside is the caller's. */
@@ -131,7 +133,14 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
     const [most] = items.toSorted((a, b) => b.attempts - a.attempts);
     if (most !== undefined) messages[state] = await call("messages.get", { id: most.id });
   }
-  return { sourceId: web.id, destinationId: billing.id, endpointId: flaky.id, messages };
+  const people = await fillPeople(inspector, {
+    name: words.destination ?? "Big spenders",
+    event,
+    userId,
+    property: Object.keys(properties)[0] ?? "total",
+    text: answerBody,
+  });
+  return { sourceId: web.id, destinationId: billing.id, endpointId: flaky.id, messages, people };
 }
 
 /** Of several types and users, others in each wave. */

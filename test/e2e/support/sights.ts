@@ -1,12 +1,15 @@
 /** Everything that there is to see, each by a place and a few steps, full and empty: for checks of every view and for pictures. */
 
 import type { Page } from "playwright-core";
+import { audiencesPage } from "../pages/audiences.ts";
 import { composerPage } from "../pages/composer.ts";
+import { deletionsPage } from "../pages/deletions.ts";
 import { destinationsPage } from "../pages/destinations.ts";
 import { endpointsPage } from "../pages/endpoints.ts";
 import { framePage } from "../pages/frame.ts";
 import { livePage } from "../pages/live.ts";
 import { palettePage } from "../pages/palette.ts";
+import { profilesPage } from "../pages/profiles.ts";
 import { retriesPage } from "../pages/retries.ts";
 import { welcomePage } from "../pages/welcome.ts";
 import type { FilledWorkspace } from "./filled-workspace.ts";
@@ -29,7 +32,7 @@ const alike = new Set([
   "retries-failed",
 ]);
 
-const later = ["clients", "profiles", "audiences", "deletions", "scenarios"] as const;
+const later = ["clients", "scenarios"] as const;
 
 const heading = (name: string | RegExp) => (page: Page) =>
   page.getByRole("main").getByRole("heading", { name }).first().waitFor({ state: "attached" });
@@ -43,13 +46,19 @@ export const emptySights: readonly Sight[] = [
   { name: "destination-new", place: "/destinations/new", reach: heading("New destination") },
   { name: "endpoints", place: "/endpoints", reach: heading("Make the first test endpoint") },
   { name: "settings", place: "/settings", reach: heading("Settings") },
+  { name: "profiles", place: "/profiles", reach: heading("Nobody is known yet") },
+  { name: "audiences", place: "/audiences", reach: heading("Tell receivers who comes and who leaves") },
+  { name: "audience-new", place: "/audiences/new", reach: heading("New audience") },
+  { name: "trait-new", place: "/audiences/traits/new", reach: heading("New computed trait") },
+  { name: "deletions", place: "/deletions", reach: heading("Delete a user everywhere") },
+  { name: "suppressed", place: "/deletions/suppressed", reach: heading("Suppressed users") },
   ...later.map((view): Sight => ({ name: view, place: `/${view}`, reach: heading(/.+/) })),
   { name: "live-nothing", place: "/live?state=failed", reach: (page) => livePage(page).nothing.waitFor() },
   // Last, because it makes the first source.
   { name: "live", place: "/live", reach: (page) => welcomePage(page).heading.waitFor() },
 ];
 
-export function fullSights({ messages, sourceId, destinationId, endpointId }: FilledWorkspace): readonly Sight[] {
+export function fullSights({ messages, sourceId, destinationId, endpointId, people }: FilledWorkspace): readonly Sight[] {
   const details = (page: Page): Promise<void> => page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
   const attempt = (page: Page): Promise<void> => page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
   const ofState = Object.entries(messages).map(([state, { id }]): Sight => ({
@@ -120,6 +129,38 @@ export function fullSights({ messages, sourceId, destinationId, endpointId }: Fi
       place: `/settings/${section}`,
       reach: heading("Settings"),
     })),
+    { name: "profile", place: `/profiles/${people.profileId}`, reach: (page) => profilesPage(page).history.first().waitFor() },
+    {
+      name: "audience",
+      place: `/audiences/${people.audienceId}`,
+      reach: async (page) => {
+        await audiencesPage(page).told.first().waitFor();
+        await page.getByRole("list", { name: "Some of them" }).getByRole("button").first().click();
+        await page.getByLabel(/^Why /).last().waitFor();
+      },
+    },
+    { name: "trait", place: `/audiences/traits/${people.traitId}`, reach: (page) => audiencesPage(page).told.first().waitFor() },
+    {
+      name: "audience-source",
+      place: `/sources/${people.sourceId}`,
+      reach: (page) => page.getByRole("link", { name: "Its messages in Live" }).waitFor(),
+    },
+    {
+      name: "deletion",
+      place: `/deletions/${people.deletionId}`,
+      reach: (page) =>
+        page
+          .getByRole("list", { name: /^Delete messages for/ })
+          .getByText(/waiting|delivered/)
+          .first()
+          .waitFor(),
+    },
+    {
+      name: "deletion-new",
+      place: "/deletions/new?user=u_1042",
+      reach: (page) => deletionsPage(page).known.first().waitFor(),
+    },
+    { name: "suppressed", place: "/deletions/suppressed", reach: (page) => deletionsPage(page).lift("u_gone").waitFor() },
     { name: "clients", place: "/clients", reach: heading(/.+/) },
     {
       name: "composer",

@@ -176,7 +176,7 @@ function ComputationFields({ computation, onChange }: { computation: Computation
   const properties = events.find((seen) => seen.event === event)?.properties ?? [];
   return (
     <div className="rule-editor computation" role="group" aria-label="Computation">
-      <div className="rule-condition">
+      <div className="rule-fields">
         <SelectField
           aria-label="What"
           value={aggregate}
@@ -192,7 +192,7 @@ function ComputationFields({ computation, onChange }: { computation: Computation
           />
         )}
       </div>
-      <div className="rule-condition">
+      <div className="rule-fields">
         <EventFields
           hasCount={false}
           condition={{ event, ...conditions }}

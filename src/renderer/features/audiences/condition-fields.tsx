@@ -72,7 +72,7 @@ export function EventFields({
         <ul className="rule-where" aria-label={`Properties of ${event}`}>
           {where.map((property, place) => (
             // oxlint-disable-next-line react/no-array-index-key -- conditions have nothing but their place
-            <li key={place} className="rule-condition">
+            <li key={place} className="rule-fields">
               <span className="rule-word">{place === 0 ? "with" : "and"}</span>
               <SuggestedField
                 label="Property"

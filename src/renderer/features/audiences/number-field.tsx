@@ -29,7 +29,7 @@ export function NumberField({
     return Number.isFinite(number) && number >= min && number <= max && (!isWhole || Number.isInteger(number));
   };
   return (
-    <span className={isFine(typed) ? "field small number" : "field small number wrong"}>
+    <span className={isFine(typed) ? "field small amount" : "field small amount wrong"}>
       <input
         aria-label={label}
         aria-invalid={!isFine(typed) || undefined}

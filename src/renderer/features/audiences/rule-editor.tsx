@@ -66,7 +66,7 @@ function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
   const inner = isDenied ? part.not : part;
   const change = (next: Rule): void => onChange(isDenied ? { not: next } : next);
   return (
-    <div className={isGroup(inner) ? "rule-part nested" : "rule-part rule-condition"}>
+    <div className="rule-part">
       <button
         type="button"
         className="rule-not"
@@ -78,14 +78,12 @@ function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
       </button>
       {"not" in inner || isGroup(inner) ? (
         <GroupEditor group={asGroup(inner)} depth={depth + 1} onChange={change} />
-      ) : "trait" in inner ? (
-        <TraitFields condition={inner} onChange={change} />
       ) : (
-        <EventFields condition={inner} onChange={change} />
+        <div className="rule-fields">
+          {"trait" in inner ? <TraitFields condition={inner} onChange={change} /> : <EventFields condition={inner} onChange={change} />}
+        </div>
       )}
-      <span className="rule-remove">
-        <IconButton small icon="close" label={isGroup(inner) ? "Remove this group" : "Remove this condition"} onClick={onRemove} />
-      </span>
+      <IconButton small icon="close" label={isGroup(inner) ? "Remove this group" : "Remove this condition"} onClick={onRemove} />
     </div>
   );
 }

@@ -28,7 +28,7 @@ export function Composer() {
 type Sent = AnswerOf<"sources.send">;
 
 function Form({ onDone }: { onDone: () => void }) {
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
+  const sources = useLive("sources.list", {}, ["sources"]).answer?.items.filter(({ kind }) => kind !== "audience");
   const ingestUrl = useLive("about.get", {}, []).answer?.ingestUrl ?? "";
   const [chosen, setChosen] = useState<string | null>(null);
   const [type, setType] = useState<ComposedType>("track");

@@ -10,11 +10,10 @@ import { hashOf, usePlace } from "../../stores/place.ts";
 import { filterHref } from "../live/filter-href.ts";
 import { Part, SeenAt } from "./facts.tsx";
 import { Events } from "./profile-events.tsx";
-import { Identities } from "./profile-identities.tsx";
-import { profileName, valueText, type ProfileDetails } from "./profile-words.ts";
+import { profileAreas, profileName, valueText, type ProfileDetails } from "./profile-words.ts";
 
 export function ProfilePane({ id, others }: { id: string; others: readonly Other[] }) {
-  const { answer: profile, error } = useLive("profiles.get", { id }, ["profiles", "audiences", "computed-traits", "suppressions"]);
+  const { answer: profile, error } = useLive("profiles.get", { id }, profileAreas);
   const go = usePlace((place) => place.go);
   if (profile === undefined) return error === null ? <section className="pane editor" /> : <Gone error={error} />;
   const name = profileName(profile);
@@ -58,7 +57,6 @@ export function ProfilePane({ id, others }: { id: string; others: readonly Other
         <Traits profile={profile} />
         <Events events={profile.eventList} />
         <Groups groups={profile.groups} />
-        <Identities profile={profile} />
       </div>
     </section>
   );

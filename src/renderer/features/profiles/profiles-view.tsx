@@ -7,6 +7,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
+import { Identities } from "./profile-identities.tsx";
 import { ProfilePane } from "./profile-pane.tsx";
 import { profileName, type Profile } from "./profile-words.ts";
 import "./profiles.css";
@@ -116,6 +117,7 @@ export function ProfilesView() {
           <ProfilePane key={current} id={current} others={others} />
         )
       }
+      evidence={current === undefined ? undefined : { label: "Who this is", content: <Identities key={current} id={current} /> }}
     />
   );
 }

@@ -11,6 +11,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { ClientSnippetPane } from "./client-snippet-pane.tsx";
+import { AudienceSource } from "./audience-source.tsx";
 import { SourceEditor } from "./source-editor.tsx";
 import { UnknownKeys } from "./unknown-keys.tsx";
 import "./sources.css";
@@ -121,21 +122,30 @@ export function SourcesView() {
       title="Sources"
       list={list}
       editor={
-        <SourceEditor
-          key={current.id}
-          source={current}
-          others={others}
-          unknown={unknown.length}
-          problem={problem}
-          onCreate={() => void create("New source")}
-        />
+        current.kind === "audience" ? (
+          <AudienceSource key={current.id} source={current} others={others} />
+        ) : (
+          <SourceEditor
+            key={current.id}
+            source={current}
+            others={others}
+            unknown={unknown.length}
+            problem={problem}
+            onCreate={() => void create("New source")}
+          />
+        )
       }
-      evidence={{ label: "Point a client here", content: <ClientSnippetPane writeKey={current.writeKey} /> }}
+      evidence={
+        current.kind === "audience"
+          ? undefined
+          : { label: "Point a client here", content: <ClientSnippetPane writeKey={current.writeKey} /> }
+      }
     />
   );
 }
 
-function SourceDetail({ source: { writeKey, mode, faults } }: { source: AnswerOf<"sources.get"> }) {
+function SourceDetail({ source: { kind, writeKey, mode, faults } }: { source: AnswerOf<"sources.get"> }) {
+  if (kind === "audience") return "Hookyard’s own";
   const notes = [
     ...(mode === "production" ? ["production"] : []),
     ...(faults.length === 0 ? [] : [`${faults.length} fault${faults.length === 1 ? "" : "s"}`]),

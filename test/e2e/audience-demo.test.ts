@@ -1,0 +1,157 @@
+import { describe, expect } from "vitest";
+import { audiencesPage } from "./pages/audiences.ts";
+import { profilesPage } from "./pages/profiles.ts";
+import { test } from "./support/inspector-test.ts";
+
+const hour = 3_600_000;
+
+describe("an audience", () => {
+  test("from its rule to the identify at the webhook, to a user who comes and one who leaves by time alone", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop();
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([
+      { userId: "ana", event: "Order Completed", properties: { total: 80 } },
+      { userId: "ben", event: "Order Completed", properties: { total: 20 } },
+    ]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open("/audiences");
+    const view = audiencesPage(page);
+
+    await view.makeFirst.click();
+    await view.name.fill("Big Spenders!");
+    await page.getByText("big_spenders", { exact: true }).first().waitFor();
+    await view.rule.event.fill("Order Completed");
+    await view.matching.filter({ hasText: "2 of 2 known users" }).waitFor();
+    await view.rule.withinDays.fill("7");
+    await view.rule.addProperty.click();
+    await view.rule.property.fill("total");
+    await view.rule.comparison.selectOption("greater");
+    await view.rule.value.fill("50");
+    await view.matching.filter({ hasText: "1 of 2 known users" }).waitFor();
+    await view.sampled("ana").click();
+    await view.why("ana").getByText("did Order Completed within 7 days, with total greater than 50").waitFor();
+
+    await view.make.click();
+    await view.editor("Big Spenders!").waitFor();
+    await view.size.filter({ hasText: "1 user is in" }).waitFor();
+    await view.told.filter({ hasText: "ana" }).filter({ hasText: "true" }).filter({ hasText: "delivered" }).waitFor();
+
+    await page.getByRole("textbox", { name: "User", exact: true }).fill("ben");
+    await view.does(/^does Order Completed/).click();
+    await view.told.filter({ hasText: "ben" }).filter({ hasText: "true" }).waitFor();
+    await view.size.filter({ hasText: "2 users are in" }).waitFor();
+
+    await view.daysPass.click();
+    await view.size.filter({ hasText: "0 users are in" }).waitFor();
+    await view.told.filter({ hasText: "ana" }).filter({ hasText: "false" }).filter({ hasText: "delivered" }).waitFor();
+    await view.told.filter({ hasText: "ben" }).filter({ hasText: "false" }).waitFor();
+    expect(await view.told.count()).toBe(4);
+
+    const { items } = await inspector.call("endpoints.requests", { id: endpoint.id });
+    const said = items.map(({ body }) => JSON.parse(body as string)).filter(({ type }) => type === "identify");
+    expect(said.map(({ userId, traits }) => [userId, traits.big_spenders])).toEqual(
+      expect.arrayContaining([
+        ["ana", true],
+        ["ben", true],
+        ["ana", false],
+        ["ben", false],
+      ]),
+    );
+    const clock = await inspector.call("clock.get", {});
+    expect(Date.parse(clock.now) - Date.parse(said.at(-1).timestamp)).toBeGreaterThan(7 * 24 * hour);
+  });
+
+  test("is made by keyboard alone, denied conditions and groups included", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([
+      { type: "identify", userId: "ana", traits: { plan: "pro", seats: 5 } },
+      { type: "identify", userId: "ben", traits: { plan: "free" } },
+    ]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open("/audiences/new");
+    const view = audiencesPage(page);
+    const { keyboard } = page;
+    await view.name.focus();
+    await keyboard.type("Paying");
+    await view.rule.remove.press("Enter");
+    await view.rule.addTrait.press("Enter");
+    await view.rule.trait.focus();
+    await keyboard.type("plan");
+    await keyboard.press("Tab");
+    await keyboard.press("Tab");
+    await keyboard.type("free");
+    await view.matching.filter({ hasText: "1 of 2" }).waitFor();
+    await view.rule.not.press("Space");
+    await view.sampled("ana").waitFor();
+    await view.rule.addGroup.press("Enter");
+    await view.rule.trait.last().focus();
+    await keyboard.type("seats");
+    await view.rule.comparison.last().focus();
+    await keyboard.type("is greater");
+    await view.rule.value.last().focus();
+    await keyboard.type("4.5");
+    await view.matching.filter({ hasText: "1 of 2" }).waitFor();
+    await view.make.press("Enter");
+    await view.editor("Paying").waitFor();
+    const { items } = await inspector.call("audiences.list", {});
+    expect(items[0]?.rule).toEqual({
+      all: [{ not: { trait: "plan", op: "is", value: "free" } }, { any: [{ trait: "seats", op: "greater", value: 4.5 }] }],
+    });
+  });
+
+  test("says what is missing, and which key is taken, where it is", async ({ open, inspector }) => {
+    await inspector.call("audiences.create", { name: "Big spenders", members: ["ana"] });
+    const { page } = await open("/audiences/new");
+    const view = audiencesPage(page);
+    await view.matching.filter({ hasText: "needs the event’s name" }).waitFor();
+    await view.name.fill("big_Spenders");
+    await view.problems.filter({ hasText: "The key big_spenders is that of Big spenders already" }).waitFor();
+    await view.make.click();
+    expect((await inspector.call("audiences.list", {})).items).toHaveLength(1);
+  });
+});
+
+test("a computed trait shows its values before it is made, and tells them", async ({ open, inspector }) => {
+  await inspector.shop();
+  await inspector.send([
+    { userId: "ana", event: "Order Completed", properties: { total: 80 } },
+    { userId: "ana", event: "Order Completed", properties: { total: 20.5 } },
+  ]);
+  await inspector.call("pipeline.settle", {});
+  const { page } = await open("/audiences");
+  const view = audiencesPage(page);
+  await view.makeFirstTrait.click();
+  await view.name.fill("Lifetime value");
+  await view.aggregate.selectOption("sum");
+  await view.computation.property.fill("total");
+  await view.computation.event.fill("Order Completed");
+  await view.values.filter({ hasText: "1 of 1" }).waitFor();
+  await page.getByText("lifetime_value: 100.5").waitFor();
+  await view.make.click();
+  await view.trait("Lifetime value").waitFor();
+  await view.told.filter({ hasText: "ana" }).filter({ hasText: "100.5" }).filter({ hasText: "delivered" }).waitFor();
+});
+
+test("a profile shows how an anonymous visitor became a user, and that what was done before counts", async ({ open, inspector }) => {
+  await inspector.shop();
+  await inspector.send([
+    { anonymousId: "a1", event: "Product Viewed", properties: { sku: "GRND-02" } },
+    { type: "identify", anonymousId: "a1", userId: "ana", traits: { plan: "pro" } },
+    { userId: "ana", event: "Product Viewed" },
+  ]);
+  await inspector.call("pipeline.settle", {});
+  const { page } = await open("/profiles");
+  const view = profilesPage(page);
+  await view.profile("ana").waitFor();
+  await view.part("Events").getByText("2 ×").waitFor();
+  await view.part("Traits").getByText('"pro"').waitFor();
+  await view.history.filter({ hasText: "identified" }).waitFor();
+  expect(await view.identities.count()).toBe(2);
+  await view.find.fill("nob");
+  await view.list.getByText("No identity begins with this.").waitFor();
+  await view.find.fill("a1");
+  await view.entry("ana").waitFor();
+});

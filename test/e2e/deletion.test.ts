@@ -1,0 +1,55 @@
+import { describe, expect } from "vitest";
+import { deletionsPage } from "./pages/deletions.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("a deletion", () => {
+  test("is followed from the request to its end, and its suppression lifted", async ({ open, inspector }) => {
+    const { destination } = await inspector.shop({
+      steps: [{ times: 1, match: { type: "delete" }, do: "answer", status: 503 }, { do: "answer" }],
+    });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open("/deletions");
+    const view = deletionsPage(page);
+
+    await view.first.click();
+    await view.whom.fill("ana\nnobody");
+    await view.known.filter({ hasText: "ana" }).filter({ hasText: "1 event" }).waitFor();
+    await view.known.filter({ hasText: "no profile has this userId" }).waitFor();
+    await view.ask.click();
+    await view.confirm.click();
+
+    await view.deletion("ana and nobody").waitFor();
+    await view.messagesOf("ana").filter({ hasText: "waiting" }).waitFor();
+    await view.state.getByText("it is retried").waitFor();
+    await page.getByText("No profile has this userId, so there was nothing to delete.").waitFor();
+
+    await page.keyboard.press("Escape");
+    await page.keyboard.press(".");
+    await view.messagesOf("ana").filter({ hasText: "Billing" }).filter({ hasText: "delivered" }).waitFor();
+    await view.state.getByText("Every receiver that had to know").waitFor();
+    expect(destination.name).toBe("Billing");
+
+    await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+    const { items } = await inspector.call("messages.list", { reason: "suppressed" });
+    expect(items).toHaveLength(1);
+    await view.entry(/Suppressed users/).click();
+    await view.lift("ana").click();
+    await view.lift("ana").waitFor({ state: "detached" });
+    await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+    expect((await inspector.call("messages.list", { userId: "ana", state: ["rejected"] })).items).toHaveLength(1);
+  });
+
+  test("is asked for by keyboard alone", async ({ open, inspector }) => {
+    await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+    const { page } = await open("/deletions/new");
+    const view = deletionsPage(page);
+    await view.whom.focus();
+    await page.keyboard.type("ana");
+    await view.ask.press("Enter");
+    await view.confirm.press("Enter");
+    await view.deletion("ana").waitFor();
+    await view.state.getByText("nothing to send").waitFor();
+  });
+});

@@ -3,7 +3,7 @@
 import type { Operand, Operator, PropertyCondition, Rule } from "../../../domain/rules.ts";
 
 export type Group = { all: Rule[] } | { any: Rule[] };
-export type Join = "all" | "any";
+type Join = "all" | "any";
 
 export const newTrait = (): Rule => ({ trait: "", op: "is", value: "" });
 export const newEvent = (): Rule => ({ event: "", atLeast: 1 });

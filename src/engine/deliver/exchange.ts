@@ -12,8 +12,6 @@ import { parseTarget } from "./target.ts";
 import type { Target } from "./target.ts";
 import type { Trust } from "./trust.ts";
 
-export type { Trust } from "./trust.ts";
-
 export type Exchange = {
   /** Resolves always, exactly once. */
   done: Promise<ExchangeResult>;

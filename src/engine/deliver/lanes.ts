@@ -1,8 +1,9 @@
 /** The lanes of all webhooks. Made and used by the station. */
 
 import type { WebhookId } from "../../domain/ids.ts";
-import { createSender, type Trust } from "./exchange.ts";
+import { createSender } from "./exchange.ts";
 import { Lane } from "./lane.ts";
+import type { Trust } from "./trust.ts";
 
 type LanesOptions = { trust: Trust; connections: () => number; report: (error: unknown) => void };
 

@@ -13,10 +13,10 @@ import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
 import type { DeliveryStore } from "../ports.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
-import type { Trust } from "./exchange.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
+import type { Trust } from "./trust.ts";
 
 /** Bodies of rounds under way that a destination may hold in memory; beyond it, it takes up no more. */
 const maxBytesUnderWay = 32 * 1024 * 1024;

@@ -10,7 +10,12 @@ export const step = z
   .strictObject({
     times: z.int().optional().describe("How many requests it serves; one when left out."),
     match: z
-      .strictObject({ type: messageType.optional(), event: z.string().optional(), userId: z.string().optional() })
+      .strictObject({
+        type: messageType.optional(),
+        event: z.string().optional(),
+        userId: z.string().optional(),
+        messageId: z.string().optional(),
+      })
       .optional()
       .describe("It serves, and counts, only requests whose message matches."),
     chance: z.number().optional().describe("It serves this share of the requests that reach it, 0 to 1."),

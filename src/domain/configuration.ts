@@ -95,7 +95,7 @@ export const defaultSettings: Settings = {
   synchronous: "NORMAL",
 };
 
-export type StepMatch = { type?: MessageType; event?: string; userId?: string };
+export type StepMatch = { type?: MessageType; event?: string; userId?: string; messageId?: string };
 
 /** What a step of a program can do. */
 export const stepActions = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;

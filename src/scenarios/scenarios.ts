@@ -109,7 +109,8 @@ export function createScenarios({
     },
 
     async record(input) {
-      return conflict("not_built", `Recording ${input.messageIds.length} messages from ${Object.keys(own).join()} is not built yet.`);
+      const { recordScenario } = await import("./record/record.ts");
+      return recordScenario(own, start, input);
     },
 
     runs: () => [...runs.values()].map(answer).toReversed(),

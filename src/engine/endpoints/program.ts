@@ -99,5 +99,6 @@ export class Program {
 function matches(match: StepMatch, message: MessageFacts): boolean {
   if (match.type !== undefined && match.type !== message.type) return false;
   if (match.event !== undefined && match.event !== message.event) return false;
+  if (match.messageId !== undefined && match.messageId !== message.messageId) return false;
   return match.userId === undefined || match.userId === message.userId;
 }

@@ -9,7 +9,7 @@ import { destination, endpoint, name, named, oneOf, settings, source, text, whol
 import { audience, computedTrait, userIds } from "./audience-schema.ts";
 import { change, creation } from "./change-schema.ts";
 
-const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
+export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
 /** Members beside the type go out as they are, whatever they are: what is wrong with them is for ingest to say. */
 const message = z.looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" }).meta({ id: "ScenarioMessage" });

@@ -68,7 +68,7 @@ const programStep = members({
   times: whole(1, 1_000_000)
     .optional()
     .describe(apiStep.shape.times.description ?? ""),
-  match: members({ type: messageTypeName.optional(), event: text.optional(), userId: text.optional() })
+  match: members({ type: messageTypeName.optional(), event: text.optional(), userId: text.optional(), messageId: text.optional() })
     .optional()
     .describe(apiStep.shape.match.description ?? ""),
   chance: share.optional().describe(apiStep.shape.chance.description ?? ""),
@@ -89,7 +89,7 @@ export type FileEndpoint = z.output<typeof endpoint>;
 
 // ── destinations ─────────────────────────────────────────────────────────────────────────────────────────────
 
-const certificates = ["valid", "self-signed", "expired", "wrong-host"] as const;
+export const certificates = ["valid", "self-signed", "expired", "wrong-host"] as const;
 
 const webhook = members({
   endpoint: name.optional().describe("The name of an endpoint of this file."),

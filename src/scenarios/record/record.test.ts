@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startInMemory } from "../../app.ts";
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { typedCalls, type StartPipeline } from "../run/pipeline.ts";
+import { runText } from "../run/run-file.ts";
+
+const startAt = Date.parse("2026-11-21T09:00:00Z");
+let own: Awaited<ReturnType<typeof startInMemory>>;
+beforeEach(async () => {
+  own = await startInMemory({ startAt, version: "0.0.0" });
+});
+afterEach(() => own.stop());
+
+const start: StartPipeline = async (options) => {
+  const app = await startInMemory({ ...options, version: "0.0.0" });
+  return { ...typedCalls(app.api.call), stop: app.stop };
+};
+const call = <Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> =>
+  typedCalls(own.api.call).call(name, input);
+
+async function send(path: string, body: object, key = "key-shop"): Promise<void> {
+  const authorization = `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
+  await fetch(`${own.ingestUrl}${path}`, { method: "POST", headers: { authorization }, body: JSON.stringify(body) });
+  await call("pipeline.settle", {});
+}
+
+async function allMessages(): Promise<string[]> {
+  return (await call("messages.list", { limit: 1000 })).items.map(({ id }) => id);
+}
+
+/** The scenario of everything that there is, which must run and pass. */
+async function recorded(name?: string): Promise<{ text: string; notes: string[] }> {
+  const recording = await call("scenarios.record", { messageIds: await allMessages(), ...(name === undefined ? {} : { name }) });
+  const report = await runText({ text: recording.text, start });
+  expect(report.problems).toEqual([]);
+  expect(report.steps.filter(({ state }) => state !== "passed")).toEqual([]);
+  expect(report.steps.at(-1)?.expectations.length).toBeGreaterThan(0);
+  return recording;
+}
+
+describe("recording a scenario", () => {
+  test("writes what was sent, who answered how, and what came of it", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop", kind: "web" });
+    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }] });
+    await call("destinations.create", {
+      name: "Warehouse",
+      sourceIds: [source.id],
+      webhooks: [{ url, headers: { "X-Team": "a" } }],
+      sharedSecret: "s",
+    });
+    await send("/v1/track", { event: "Order Completed", userId: "u_1", messageId: "m_1", properties: { total: 49.9 } });
+    await call("clock.advance", { to: "idle" });
+    const { text, notes } = await recorded("An order that came at the third try");
+    expect(text).toBe(`name: An order that came at the third try
+seed: 1
+sources:
+  Shop: { kind: web }
+endpoints:
+  Warehouse:
+    - { match: { messageId: m_1 }, status: 503, times: 2 }
+    - { match: { messageId: m_1 }, status: 200, times: 1000000 }
+    - { status: 200 }
+destinations:
+  Warehouse: { webhooks: [ { endpoint: Warehouse, headers: { X-Team: a } } ], sharedSecret: stands in for the recorded secret }
+startAt: 2026-11-21T09:00:00.000Z
+steps:
+  - send: { type: track, event: Order Completed, userId: u_1, messageId: m_1, properties: { total: 49.9 } }
+  - expect:
+      - deliveries: { of: { messageId: m_1, destination: Warehouse }, count: 1, state: delivered, within: 1m }
+      - attempts: { of: { messageId: m_1, destination: Warehouse, webhook: Warehouse }, results: [ 503 x2, 200 ], within: 1m }
+`);
+    expect(notes).toEqual(["The shared secret of Warehouse is not recorded: another one stands in for it."]);
+  });
+
+  test("keeps apart what happened to several messages at several webhooks, hours and hands between them", async () => {
+    const shop = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const app = await call("sources.create", { name: "App", writeKey: "key-app", mode: "production" });
+    const make = (name: string, steps: InputOf<"endpoints.create">["steps"]) => call("endpoints.create", { name, steps });
+    const flaky = await make("Flaky", [{ do: "answer", status: 500, chance: 0.6 }, { do: "answer" }]);
+    const slow = await make("Slow", [
+      { do: "hang", times: 3 },
+      { do: "reset", times: 2 },
+      { do: "answer", status: 404 },
+    ]);
+    const secure = await make("Secure", [{ do: "answer" }]);
+    const down = await make("Down", [{ do: "answer", status: 503 }]);
+    const tls = new URL(secure.tlsUrl);
+    tls.hostname = "expired.localhost";
+    await call("destinations.create", { name: "Both", sourceIds: [shop.id, app.id], webhooks: [{ url: flaky.url }, { url: slow.url }] });
+    await call("destinations.create", { name: "Secure", sourceIds: [shop.id], webhooks: [{ url: tls.href }] });
+    await call("destinations.create", { name: "Down", sourceIds: [app.id], webhooks: [{ url: down.url }] });
+
+    const track = (event: string, userId: string, messageId?: string) => ({ type: "track", event, userId, messageId });
+    await send("/v1/batch", { batch: [track("A", "u_1"), track("B", "u_2", "b"), { type: "track", userId: "u_3" }, 7] });
+    await send("/v1/batch", { batch: [track("B", "u_2", "b")] });
+    await call("clock.advance", { byMs: 95_000 });
+    await send("/v1/identify", { userId: "u_4", traits: { plan: "pro" }, integrations: { All: false } });
+    await send("/v1/track", track("C", "u_5", "c"), "key-app");
+    await send("/v1/track", track("D", "u_5", "d"), "key-app");
+    await send("/v1/track", { userId: "u_6" }, "key-app");
+    await call("clock.advance", { byMs: 3_600_000 });
+    const waiting = (await call("deliveries.list", { state: "waiting" })).items;
+    for (const { id } of waiting.slice(0, 1)) await call("deliveries.cancel", { id });
+    await call("clock.advance", { to: "idle" });
+    const { text, notes } = await recorded();
+    expect(notes).toEqual(["What was no message at all is left out."]);
+    expect(text).toContain("state: expired");
+    expect(text).toContain("state: duplicate");
+    expect(text).toContain("rejected: 1");
+    expect(text).toContain("certificate: expired");
+    expect(text).toMatch(/- advance: 1m35s\n/);
+  });
+
+  test("leaves out what no scenario can send, and says so; of nothing else there is no scenario", async () => {
+    await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    await send("/v1/batch", { batch: [7] });
+    const answer = await own.api.call("scenarios.record", { messageIds: await allMessages() });
+    expect(answer).toMatchObject({
+      status: 409,
+      body: { code: "nothing_to_record", message: expect.stringContaining("What was no message at all is left out.") },
+    });
+    expect(await own.api.call("scenarios.record", { messageIds: ["msg_nope"] })).toMatchObject({ status: 404 });
+  });
+
+  test("takes a webhook as it is now, when it was changed between two rounds", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const bad = await call("endpoints.create", { name: "Bad", steps: [{ do: "answer", status: 503 }] });
+    const good = await call("endpoints.create", { name: "Good", steps: [{ do: "answer" }] });
+    const { id } = await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url: bad.url }] });
+    await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
+    await call("destinations.update", { id, webhooks: [{ url: good.url }] });
+    await call("clock.advance", { to: "idle" });
+    expect((await recorded()).text).toContain("results: [ 200 ]");
+  });
+
+  test("leaves out an expectation that the scenario cannot meet, and says which", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer", status: 503 }] });
+    await call("retryProfiles.create", { name: "never", retriedStatuses: [] });
+    await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url }], retryProfile: "never" });
+    await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
+    const { notes, text } = await recorded();
+    expect(notes).toEqual([
+      "The retry profile never of D is one of your own, which a scenario does not have: documented stands in for it.",
+      "Left out, because in the scenario it came otherwise: expect deliveries of messageId m_1, destination D: count 1, state failed.",
+    ]);
+    expect(text).not.toContain("state: failed");
+  });
+});

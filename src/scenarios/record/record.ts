@@ -1,0 +1,66 @@
+/**
+ * A scenario of what just happened: the messages with their sources and destinations, receivers that answer as the
+ * real ones did, and what came of it as expectations. It is run once before it is handed out, so that what it says is
+ * true of it; what could not be recorded as it was is said in notes.
+ */
+
+import type { MessageDetailsAnswer } from "../../contract/messages.ts";
+import type { InputOf } from "../../contract/contract.ts";
+import { problem, type Problem } from "../../domain/problem.ts";
+import type { ScenarioInput } from "../file/scenario-schema.ts";
+import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
+import { runText } from "../run/run-file.ts";
+import { expectationsOf } from "./expectations.ts";
+import { setupOf } from "./setup.ts";
+import { stepsOf } from "./steps.ts";
+import { scenarioYaml } from "./yaml.ts";
+
+export type Recording = { text: string; notes: string[] };
+
+export async function recordScenario(
+  own: ScenarioPipeline,
+  start: StartPipeline,
+  { messageIds, name }: InputOf<"scenarios.record">,
+): Promise<Recording | Problem> {
+  try {
+    return await record(own, start, { messageIds, name });
+  } catch (error) {
+    if (!(error instanceof CallRefused)) throw error;
+    const { status, code, data } = error.problem;
+    return problem(status, code, error.message, data);
+  }
+}
+
+async function record(
+  own: ScenarioPipeline,
+  start: StartPipeline,
+  { messageIds, name }: InputOf<"scenarios.record">,
+): Promise<Recording | Problem> {
+  const notes = new Set<string>();
+  const all: MessageDetailsAnswer[] = [];
+  for (const id of new Set(messageIds)) all.push(await own.call("messages.get", { id }));
+  const messages = all.toSorted((one, other) => compare(one.receivedAt, other.receivedAt) || compare(one.id, other.id));
+  const setup = await setupOf(own, messages, (note) => notes.add(note));
+  const { steps, sent, lastAt } = stepsOf(messages, setup, (note) => notes.add(note));
+  const first = sent[0];
+  if (first === undefined) {
+    return problem(409, "nothing_to_record", `None of these messages can be sent again by a scenario. ${[...notes].join(" ")}`);
+  }
+  const expectations = expectationsOf(sent, setup, lastAt);
+  const scenario = (expect: typeof expectations): ScenarioInput => ({
+    name: name ?? `Recorded at ${first.receivedAt}`,
+    ...setup.file,
+    startAt: first.receivedAt,
+    steps: [...steps, ...(expect.length === 0 ? [] : [{ expect }])],
+  });
+  const report = await runText({ text: scenarioYaml(scenario(expectations)), start });
+  const unmet = report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
+  for (const text of unmet) if (text !== null) notes.add(`Left out, because in the scenario it came otherwise: expect ${text}.`);
+  for (const { problem } of [...report.problems.map(({ message }) => ({ problem: message })), ...report.steps])
+    if (problem !== null) notes.add(problem);
+  return { text: scenarioYaml(scenario(expectations.filter((_, index) => (unmet[index] ?? null) === null))), notes: [...notes] };
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}

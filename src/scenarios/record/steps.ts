@@ -1,0 +1,97 @@
+/** What was sent, cancelled and retried, in the order of the clock, with the clock's moves between. */
+
+import type { MessageDetailsAnswer } from "../../contract/messages.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { formatDuration } from "../file/duration.ts";
+import { callTypes, type ScenarioInput } from "../file/scenario-schema.ts";
+import type { RecordedSetup } from "./setup.ts";
+
+type Step = ScenarioInput["steps"][number];
+type Sent = Extract<Step, { send: unknown }>;
+type CallType = (typeof callTypes)[number];
+type Message = JsonObject & { type: CallType };
+type Event = { at: number; step: Step };
+
+type RecordedSteps = {
+  steps: Step[];
+  /** The messages that the steps send. */
+  sent: MessageDetailsAnswer[];
+  /** When the last of these things was done. */
+  lastAt: number;
+};
+
+export function stepsOf(messages: readonly MessageDetailsAnswer[], setup: RecordedSetup, note: (sentence: string) => void): RecordedSteps {
+  const sendable = messages.filter((message) => {
+    const why = whyNot(message, setup);
+    if (why !== null) note(why);
+    return why === null;
+  });
+  const requests = [...Map.groupBy(sendable, requestOf).values()];
+  const events: Event[] = [...requests.map((request) => sending(request, setup)), ...sendable.flatMap((message) => byHand(message, setup))];
+  const steps: Step[] = [];
+  const startedAt = Date.parse(sendable[0]?.receivedAt ?? new Date(0).toISOString());
+  let now = startedAt;
+  for (const { at, step } of events.toSorted((one, other) => one.at - other.at)) {
+    if (at > now) steps.push({ advance: formatDuration(at - now) });
+    now = Math.max(now, at);
+    steps.push(step);
+  }
+  return { steps, sent: sendable, lastAt: now };
+}
+
+function whyNot(message: MessageDetailsAnswer, { source }: RecordedSetup): string | null {
+  if (source(message.sourceId) === undefined) return "Messages of audiences, computed traits and deleted sources are left out.";
+  if (message.type === "delete") return "Delete messages are left out: a delete step makes them.";
+  if (message.reason === "suppressed") return "Messages of suppressed users are left out.";
+  return messageOf(message) === null ? "What was no message at all is left out." : null;
+}
+
+/** What goes out: the message as it came, and the id that it got. */
+function messageOf({ raw, type, messageId }: MessageDetailsAnswer): Message | null {
+  const value = typeof raw === "string" ? parse(raw) : null;
+  if (!isObject(value)) return null;
+  const { writeKey: _, type: own, ...members } = value;
+  const known = callTypes.find((one) => one === type || one === own);
+  return known === undefined ? null : { type: known, ...members, ...(messageId === "" ? {} : { messageId }) };
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null;
+  }
+}
+
+/** Messages of one batch came at one time in one request. */
+function requestOf({ id, receivedAt, sourceId, request: { messages, path, size } }: MessageDetailsAnswer): string {
+  return messages === 1 ? id : [receivedAt, sourceId, path, size].join(" ");
+}
+
+function sending(request: readonly MessageDetailsAnswer[], setup: RecordedSetup): Event {
+  const [first] = request;
+  if (first === undefined) throw new Error("a request without messages");
+  const messages = request.flatMap((message) => messageOf(message) ?? []);
+  const isBatch = /\/(batch|import|b)\/*(\?|$)/.test(first.request.path);
+  const rejected = request.filter(({ state }) => state === "rejected").length;
+  const explained = setup.isExplaining(first.sourceId) ? rejected : 0;
+  const step: Sent = {
+    send: isBatch || messages.length > 1 ? messages : (messages[0] ?? []),
+    ...(Object.keys(setup.file.sources ?? {}).length > 1 ? { from: setup.source(first.sourceId) } : {}),
+    ...(explained === 0 ? {} : isBatch ? { rejected: explained } : { answers: 400 }),
+  };
+  return { at: Date.parse(first.receivedAt), step };
+}
+
+/** Deliveries that somebody cancelled, or retried before their time. */
+function byHand({ messageId, deliveries }: MessageDetailsAnswer, { destination }: RecordedSetup): Event[] {
+  return deliveries.flatMap(({ destinationId, transitions }) => {
+    const name = destination(destinationId);
+    if (name === undefined) return [];
+    return transitions.flatMap(({ at, reason }): Event[] => {
+      if (reason === "cancelled") return [{ at: Date.parse(at), step: { cancel: { messageId, destination: name } } }];
+      if (reason === "retry_now") return [{ at: Date.parse(at), step: { retry: { messageId, destination: name } } }];
+      return [];
+    });
+  });
+}

@@ -254,6 +254,34 @@ describe("over time", () => {
     expect(await told(app, "big")).toEqual({ ada: [true, false] });
   });
 
+  test("a stop in the middle of a first sync is no failure, and the next start goes on with it", async ({ start }) => {
+    const data = await start.directory();
+    const first = await openShop(start, { data });
+    const users = Array.from({ length: 1500 }, (_, nth) => `u${nth}`);
+    for (let at = 0; at < users.length; at += 500)
+      await batch(
+        first,
+        users.slice(at, at + 500).map((userId) => bought(userId)),
+      );
+    await first.settle();
+    const [destination] = (await first.call("destinations.list", {})).items;
+    await first.call("destinations.update", { id: destination?.id ?? "", enabled: false });
+    const draft = { name: "Buyers", rule: { event: "Bought" }, destinationIds: [destination?.id ?? ""] };
+    const made = first.call("audiences.create", draft).catch((error: unknown) => error);
+    const size = async () => (await first.call("audiences.list", {})).items[0]?.size ?? 0;
+    while ((await size()) === 0) await new Promise((resolve) => setImmediate(resolve));
+    const reached = await size();
+    expect(reached).toBeLessThan(users.length);
+    await first.stop();
+    expect(await made).toMatchObject({ message: expect.stringContaining("stopping") as string });
+
+    const app = await start.app({ data });
+    await app.settle();
+    expect((await app.call("audiences.list", {})).items).toMatchObject([
+      { size: users.length, syncing: null, lastSync: { entered: users.length } },
+    ]);
+  });
+
   test("a reset of the messages leaves it without members, and it fills anew", async ({ start }) => {
     const app = await openShop(start);
     const { id } = await app.call("audiences.create", { name: "Big", rule, sync: "each-event" });

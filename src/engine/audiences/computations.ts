@@ -11,6 +11,7 @@ import type { OwnMessages } from "../ingest/own-messages.ts";
 import type { Changes, Configuration } from "../pipeline.ts";
 import type { Audiences, ComputedTraits, ProfileValues } from "../profile-pipeline.ts";
 import type { Atomically, ComputedStore, ProfileChange, ProfileStore, RuleStore } from "../profile-ports.ts";
+import { createStopping } from "../stopping.ts";
 import { createAudiences } from "./audiences.ts";
 import { createComputedTraits } from "./computed-traits.ts";
 import { createLive } from "./live.ts";
@@ -65,7 +66,10 @@ export function createComputations(options: ComputationsOptions): Computations {
   const periods = createPeriods({ registry, syncs, clock, report });
   const live = createLive({ store, registry, teller, clock });
   const maker = createMaker({ ...options, registry, syncs, onChange: arm });
+  const stopping = createStopping();
   const parts = { ...options, registry, maker, syncs, walker, teller };
+  const audiences = createAudiences(parts);
+  const computedTraits = createComputedTraits(parts);
 
   function arm(): void {
     periods.arm();
@@ -73,8 +77,24 @@ export function createComputations(options: ComputationsOptions): Computations {
   }
 
   return {
-    audiences: createAudiences(parts),
-    computedTraits: createComputedTraits(parts),
+    audiences: {
+      ...audiences,
+      create: stopping.guard(audiences.create),
+      update: stopping.guard(audiences.update),
+      delete: stopping.guard(audiences.delete),
+      sync: stopping.guard(audiences.sync),
+      changes: stopping.guard(audiences.changes),
+      preview: stopping.guard(audiences.preview),
+      explain: stopping.guard(audiences.explain),
+    },
+    computedTraits: {
+      ...computedTraits,
+      create: stopping.guard(computedTraits.create),
+      update: stopping.guard(computedTraits.update),
+      delete: stopping.guard(computedTraits.delete),
+      sync: stopping.guard(computedTraits.sync),
+      preview: stopping.guard(computedTraits.preview),
+    },
     onApplied: (profiles) => live.onApplied(profiles),
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,
     valuesOf(userId) {
@@ -90,10 +110,11 @@ export function createComputations(options: ComputationsOptions): Computations {
     },
     start() {
       maker.forgetDeleted().catch(report);
-      syncs.resume();
+      syncs.start();
       arm();
     },
     stop() {
+      stopping.stop();
       periods.stop();
       rechecks.stop();
       syncs.stop();

@@ -41,21 +41,26 @@ export class Syncs {
   /** Until they are tried again. */
   readonly #failed = new Set<string>();
   #retry: WallTimer | null = null;
-  #stopped = false;
+  #state: "new" | "running" | "stopped" = "new";
 
   constructor(options: SyncsOptions) {
     this.#options = options;
   }
 
-  /** Those that a stop, a crash or a failure has interrupted. */
-  resume(): void {
+  /** Also those that a stop or a crash has interrupted, and those that were asked for before. */
+  start(): void {
+    this.#state = "running";
+    this.#resume();
+  }
+
+  #resume(): void {
     for (const { id, row } of this.#options.registry.all()) {
       if (row.openSync !== null && !this.#running.has(id)) this.run(id).catch(this.#options.report);
     }
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#state = "stopped";
     this.#retry?.cancel();
   }
 
@@ -68,7 +73,8 @@ export class Syncs {
     return this.#progress.get(id) ?? null;
   }
 
-  run(id: string): Promise<Told> {
+  async run(id: string): Promise<Told> {
+    if (this.#state !== "running") return { entered: 0, left: 0 };
     const running = this.#running.get(id);
     if (running === undefined) return this.#start(id);
     let next = this.#next.get(id);
@@ -89,7 +95,7 @@ export class Syncs {
     const work = activity.begin();
     const sync = this.#sync(id)
       .catch((error: unknown) => {
-        if (this.#stopped) return { entered: 0, left: 0 };
+        if (this.#state === "stopped") return { entered: 0, left: 0 };
         this.#options.registry.reload();
         this.#failed.add(id);
         this.#retry ??= startTimer(retryMs, () => this.#tryAgain());
@@ -98,7 +104,7 @@ export class Syncs {
       .finally(() => {
         this.#running.delete(id);
         this.#progress.delete(id);
-        if (!this.#stopped) this.#options.onEnded();
+        if (this.#state === "running") this.#options.onEnded();
         work.end();
       });
     this.#running.set(id, sync);
@@ -108,7 +114,7 @@ export class Syncs {
   #tryAgain(): void {
     this.#retry = null;
     this.#failed.clear();
-    this.resume();
+    this.#resume();
     this.#options.onEnded();
   }
 
@@ -157,7 +163,7 @@ export class Syncs {
   /** Null when it is deleted or reset, or all is being stopped. */
   #current(id: string): Computed | null {
     const computed = this.#options.registry.get(id);
-    return this.#stopped || computed === undefined || computed.row.openSync === null ? null : computed;
+    return this.#state === "stopped" || computed === undefined || computed.row.openSync === null ? null : computed;
   }
 
   /** Periods do not move with how long a sync takes; one that was missed is not made up for. */

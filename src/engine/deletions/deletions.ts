@@ -13,6 +13,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { Change, ChangeFeed, Changes } from "../pipeline.ts";
 import type { Deletions, DeletionView } from "../profile-pipeline.ts";
 import type { Atomically, Deletion, DeletionStore } from "../profile-ports.ts";
+import { createStopping } from "../stopping.ts";
 import { nextTurn, startTimer, type WallTimer } from "../wall.ts";
 import { createDeleteUsers, type DeleteUsersOptions } from "./delete-users.ts";
 import type { SuppressionControl } from "./suppressions.ts";
@@ -44,6 +45,7 @@ type DeletionControl = Deletions & {
 export function createDeletions(options: DeletionsOptions): DeletionControl {
   const { store, suppressions, changes, report } = options;
   const deleteUsers = createDeleteUsers(options);
+  const stopping = createStopping();
   const running = new Set<DeletionId>();
   /** The last known state of each request, and which message belongs to which. */
   const states = new Map<DeletionId, DeletionState>();
@@ -165,6 +167,7 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
     },
     stop() {
       stopped = true;
+      stopping.stop();
       retry?.cancel();
     },
     reload: remember,
@@ -176,13 +179,13 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
       const deletion = store.deletion(id);
       return deletion === null ? undefined : view(deletion);
     },
-    async create(userIds, suppress) {
+    create: stopping.guard(async (userIds, suppress) => {
       const id = keep([...new Set(userIds)], suppress);
       note(id);
       await run(id);
       const deletion = store.deletion(id);
       return deletion === null ? missing(id) : view(deletion);
-    },
+    }),
     delete(id) {
       const deletion = store.deletion(id);
       if (deletion === null) return missing(id);

@@ -4,7 +4,7 @@ import { conflict, type Problem } from "../domain/problem.ts";
 
 type Asynchronous<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
-export type Stopping = {
+type Stopping = {
   /** From now on whatever is guarded answers that Hookyard is stopping, also what has begun before and finds the store closed. */
   stop(): void;
   guard<Args extends unknown[], Answer>(run: Asynchronous<Args, Answer>): Asynchronous<Args, Answer | Problem>;

@@ -10,6 +10,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { useScale } from "../timeline/kept-scale.ts";
+import { ScaleChoice } from "../timeline/scale-choice.tsx";
 import type { DeliveryRow } from "./delivery-rows.ts";
 import { RetriesList } from "./retries-list.tsx";
 import { RetryAll } from "./retry-all.tsx";
@@ -27,7 +28,7 @@ export function RetriesView() {
   const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items;
   const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
   const settings = useLive("settings.get", {}, ["settings"]).answer;
-  const { scale, setScale } = useScale();
+  const { scale } = useScale();
   const chosen = destinations?.find(({ id }) => id === query["destination"]);
   const destinationId = chosen?.id ?? null;
   const rows = useDeliveryRows({ state, destinationId });
@@ -63,15 +64,7 @@ export function RetriesView() {
           onChange={(value) => change({ query: { destination: value === "" ? null : value } })}
         />
         <span className="grow" />
-        <Choice
-          label="Scale"
-          value={scale}
-          options={[
-            { value: "log", label: "log" },
-            { value: "linear", label: "linear" },
-          ]}
-          onChange={setScale}
-        />
+        <ScaleChoice />
         <RetryAll state={state} destinationId={destinationId} destinationName={chosen?.name ?? null} total={rows?.total() ?? 0} />
       </header>
       <ProblemText error={refusal ?? rows?.error() ?? null} />

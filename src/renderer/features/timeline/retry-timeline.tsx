@@ -6,7 +6,7 @@
 import { useMemo, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { builtInProfiles } from "../../../domain/retry.ts";
-import { Choice, IconButton } from "../../kit/controls.tsx";
+import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { OutcomeGlyph, type OutcomeName } from "../../kit/glyph.tsx";
 import { useClock, nowOf } from "../../stores/clock.ts";
@@ -15,6 +15,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { courseOf, isUnstarted } from "./course.ts";
 import { useScale } from "./kept-scale.ts";
+import { ScaleChoice } from "./scale-choice.tsx";
 import { TimelinePlot } from "./timeline-plot.tsx";
 import { windowsOf } from "./windows.ts";
 import "./timeline.css";
@@ -35,7 +36,7 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
   const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
   const settings = useLive("settings.get", {}, ["settings"]).answer;
   const clock = useClock();
-  const { scale, setScale } = useScale();
+  const { scale } = useScale();
   const [chosen, setChosen] = useState<number | null>(null);
   const [hasKey, setHasKey] = useState(false);
 
@@ -80,16 +81,7 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
             </select>
           </label>
         ) : null}
-        <Choice
-          small
-          label="Scale"
-          value={scale}
-          options={[
-            { value: "log", label: "log" },
-            { value: "linear", label: "linear" },
-          ]}
-          onChange={setScale}
-        />
+        <ScaleChoice small />
         <Menu
           trigger={<IconButton icon="more" label="More about the timeline" small />}
           items={[

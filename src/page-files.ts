@@ -1,0 +1,45 @@
+/** The inspector's built files, as both hosts serve them: found once, so that no path leads out of their directory. */
+
+import { readdirSync } from "node:fs";
+import { extname, join, relative, sep } from "node:path";
+
+const types: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+};
+
+/** The files that are there now, by the path of their URL. */
+export function pageFilesIn(directory: string): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    if (entry.isFile()) files.set(`/${relative(directory, file).split(sep).join("/")}`, file);
+  }
+  files.set("/", join(directory, "index.html"));
+  return files;
+}
+
+export function contentTypeOf(file: string): string {
+  return types[extname(file)] ?? "application/octet-stream";
+}
+
+/** `connect-src` is only there where the page talks to its host over HTTP; over a message port it connects to nothing. */
+export function contentSecurityPolicy({ connects }: { connects: boolean }): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    ...(connects ? ["connect-src 'self'"] : []),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}

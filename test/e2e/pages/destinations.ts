@@ -16,7 +16,7 @@ export function destinationsPage(page: Page) {
     url: (number: number) => page.getByRole("textbox", { name: `URL of webhook ${number}` }),
     chooseEndpoint: (number: number) => page.getByRole("button", { name: `Choose a test endpoint for webhook ${number}` }),
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
-    secret: page.getByLabel("Shared secret", { exact: true }),
+    secret: page.getByRole("textbox", { name: "Shared secret", exact: true }),
     make: page.getByRole("button", { name: "Make and enable it" }),
     save: page.getByRole("button", { name: "Save", exact: true }),
     problems: page.getByRole("alert"),

@@ -122,8 +122,9 @@ test("two userIds of one profile, both named, are both deleted; one that is not 
   await app.connect();
   for (const userId of ["old", "new"]) await track(app, "web", userId);
   await app.ingest("/v1/alias", { userId: "new", previousId: "old" }, "web");
-  const both = await app.call("deletions.create", { userIds: ["old", "x", "new"] });
-  expect(both.users).toMatchObject([{ known: true }, { known: false }, { known: true }]);
+  const between = Array.from({ length: 120 }, (_, nth) => `nobody ${nth}`);
+  const both = await app.call("deletions.create", { userIds: ["old", ...between, "new"] });
+  expect(both.users.filter(({ known }) => known).map(({ userId }) => userId)).toEqual(["old", "new"]);
   await app.settle();
   expect(new Set(deletes(app.webhook.requests).map(({ userId }) => userId))).toEqual(new Set(["new", "old"]));
 
@@ -131,4 +132,26 @@ test("two userIds of one profile, both named, are both deleted; one that is not 
   await app.ingest("/v1/alias", { userId: "second", previousId: "first" }, "web");
   const one = await app.call("deletions.create", { userIds: ["second"] });
   expect(one.users[0]?.detail).toContain('The profile had the userId "first" too');
+});
+
+test("what is on its way in when a deletion is asked for does not come back behind it", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  await track(app, "web", "ada");
+  const sent = Array.from({ length: 30 }, () => track(app, "web", "ada"));
+  const deletion = app.call("deletions.create", { userIds: ["ada"] });
+  await Promise.all([...sent, deletion]);
+  await app.settle();
+  expect((await app.call("profiles.list", {})).items).toEqual([]);
+  expect(deletes(app.webhook.requests)).toHaveLength(1);
+});
+
+test("a delete can be sent again, though its user is suppressed", async ({ start }) => {
+  const app = await openShop(start);
+  await app.connect();
+  await track(app, "web", "ada");
+  const { users } = await app.call("deletions.create", { userIds: ["ada"] });
+  await app.call("messages.replay", { id: users[0]?.messageIds[0] ?? "" });
+  await app.settle();
+  expect(deletes(app.webhook.requests)).toHaveLength(2);
 });

@@ -15,7 +15,7 @@ import type { Walker } from "./walk.ts";
 const slice = 100;
 
 /** After a failure of the store. */
-const retryMs = 2000;
+const retryMs = 500;
 
 type RechecksOptions = {
   store: ComputedStore & Atomically;

@@ -17,7 +17,7 @@ import type { Teller, Told } from "./tell.ts";
 import type { Walker } from "./walk.ts";
 
 /** When the store refused a slice (a full disk), the sync goes on after this time of the wall. */
-const retryMs = 2000;
+const retryMs = 500;
 
 type SyncsOptions = {
   store: Atomically;

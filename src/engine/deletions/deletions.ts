@@ -22,7 +22,7 @@ import type { SuppressionControl } from "./suppressions.ts";
 const slice = 50;
 
 /** When the store refused a slice (a full disk), the request is gone on with after this time of the wall. */
-const retryMs = 2000;
+const retryMs = 500;
 
 type DeletionsOptions = DeleteUsersOptions & {
   store: DeletionStore & Atomically;

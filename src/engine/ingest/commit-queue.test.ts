@@ -45,6 +45,15 @@ test("a commit takes 2,000 messages, a larger request alone, and none waits for 
   expect(commits).toEqual([["1500", "500"], ["1"], ["2500"], ["1999"], ["2"]]);
 });
 
+test("it is drained when what waits at that moment is committed, and at once when nothing waits", async () => {
+  const { queue, commits } = startQueue();
+  await queue.drained();
+  const waiting = [queue.add(requestOf("a", 2000)), queue.add(requestOf("b", 2000))];
+  await queue.drained();
+  expect(commits).toEqual([["a"], ["b"]]);
+  await Promise.all(waiting);
+});
+
 describe("when the store refuses", () => {
   test("all of that commit hear why, and the next ones go on", async () => {
     const full = new Error("disk full");

@@ -15,6 +15,7 @@ import { LaterView } from "./features/later/later-view.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { ProfilesView } from "./features/profiles/profiles-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
+import { ScenariosView } from "./features/scenarios/scenarios-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { FailureBoundary } from "./kit/failure-boundary.tsx";
@@ -33,6 +34,7 @@ const viewsOf: Partial<Record<View, () => ReactNode>> = {
   profiles: ProfilesView,
   audiences: AudiencesView,
   deletions: DeletionsView,
+  scenarios: ScenariosView,
   settings: SettingsView,
 };
 

@@ -20,7 +20,13 @@ export type RunningInspector = Awaited<ReturnType<typeof startInspector>>;
 export async function startInspector() {
   const reported: unknown[] = [];
   const report = (error: unknown): void => void reported.push(error);
-  const app = createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "0.0.0", report });
+  const app = createApp({
+    data: ":memory:",
+    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
+    version: "0.0.0",
+    scenarios: join(root, "resources", "scenarios"),
+    report,
+  });
   const { ingestUrl } = await app.start();
   const token = randomBytes(32).toString("base64url");
   const pages = createStaticPages([join(root, "out", "renderer")]);

@@ -11,6 +11,7 @@ import { livePage } from "../pages/live.ts";
 import { palettePage } from "../pages/palette.ts";
 import { profilesPage } from "../pages/profiles.ts";
 import { retriesPage } from "../pages/retries.ts";
+import { scenariosPage } from "../pages/scenarios.ts";
 import { welcomePage } from "../pages/welcome.ts";
 import type { FilledWorkspace } from "./filled-workspace.ts";
 
@@ -32,7 +33,7 @@ const alike = new Set([
   "retries-failed",
 ]);
 
-const later = ["clients", "scenarios"] as const;
+const later = ["clients"] as const;
 
 const heading = (name: string | RegExp) => (page: Page) =>
   page.getByRole("main").getByRole("heading", { name }).first().waitFor({ state: "attached" });
@@ -52,10 +53,15 @@ export const emptySights: readonly Sight[] = [
   { name: "trait-new", place: "/audiences/traits/new", reach: heading("New computed trait") },
   { name: "deletions", place: "/deletions", reach: heading("Delete a user everywhere") },
   { name: "suppressed", place: "/deletions/suppressed", reach: heading("Suppressed users") },
+  {
+    name: "scenario",
+    place: "/scenarios/outage.yaml",
+    reach: (page) => scenariosPage(page).title.filter({ hasText: "An outage" }).waitFor(),
+  },
   ...later.map((view): Sight => ({ name: view, place: `/${view}`, reach: heading(/.+/) })),
   { name: "live-nothing", place: "/live?state=failed", reach: (page) => livePage(page).nothing.waitFor() },
   // Last, because it makes the first source.
-  { name: "live", place: "/live", reach: (page) => welcomePage(page).heading.waitFor() },
+  { name: "live", place: "/live", reach: (page) => welcomePage(page).sendSample.and(page.locator(":enabled")).waitFor() },
 ];
 
 export function fullSights({ messages, sourceId, destinationId, endpointId, people }: FilledWorkspace): readonly Sight[] {
@@ -161,6 +167,46 @@ export function fullSights({ messages, sourceId, destinationId, endpointId, peop
       reach: (page) => deletionsPage(page).known.first().waitFor(),
     },
     { name: "suppressed", place: "/deletions/suppressed", reach: (page) => deletionsPage(page).lift("u_gone").waitFor() },
+    {
+      name: "scenario-passed",
+      place: "/scenarios/one-of-three-down.yaml",
+      reach: async (page) => {
+        await scenariosPage(page).run.click();
+        await scenariosPage(page).result.filter({ hasText: "passed" }).waitFor();
+      },
+    },
+    {
+      name: "scenario-failed",
+      place: "/scenarios/outage.yaml",
+      reach: async (page) => {
+        const scenarios = scenariosPage(page);
+        await scenarios.editCopy.click();
+        await page.waitForFunction("location.hash.includes('own')");
+        const text = await scenarios.file.inputValue();
+        await scenarios.file.fill(
+          text.replace("name: An", "name: A failing").replace("count: 20, state: delivered, within", "count: 21, state: delivered, within"),
+        );
+        await scenarios.run.click();
+        await scenarios.result.filter({ hasText: "failed" }).waitFor();
+        await page.locator("details.difference summary").first().click();
+      },
+    },
+    {
+      name: "scenario-problems",
+      place: "/scenarios",
+      reach: async (page) => {
+        await scenariosPage(page)
+          .entry(/outage/i)
+          .first()
+          .waitFor({ state: "attached" });
+        await scenariosPage(page).chooser.setInputFiles({
+          name: "mine.yaml",
+          mimeType: "application/yaml",
+          buffer: Buffer.from("name: With problems\nsteps:\n  - send: 3\n  - jump: 1\n"),
+        });
+        await scenariosPage(page).problems.first().waitFor();
+      },
+    },
     { name: "clients", place: "/clients", reach: heading(/.+/) },
     {
       name: "composer",

@@ -5,7 +5,6 @@ const sentences: Record<string, { title: string; text: string }> = {
     title: "Clients",
     text: "Simulated clients will fill their queues and flush them here. Until then, compose a message with n.",
   },
-  scenarios: { title: "Scenarios", text: "Scenarios run the whole pipeline from a file and check what came of it. They are not run yet." },
 };
 
 export function LaterView({ view }: { view: string }) {

@@ -3,9 +3,16 @@
 import type { MenuItem } from "../../kit/floats.tsx";
 import { count } from "../../kit/words.ts";
 import type { ListFilter } from "./list-filter.ts";
-import { mostExported, useExport } from "./run-export.ts";
+import { mostExported, newestMatching, useExport } from "./run-export.ts";
 
-export function exportItems(selected: string | null, filter: ListFilter | null): MenuItem[] {
+type ExportOptions = {
+  selected: string | null;
+  filter: ListFilter | null;
+  /** Makes a scenario of messages. */
+  onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+};
+
+export function exportItems({ selected, filter, onRecord }: ExportOptions): MenuItem[] {
   const { exportOne, exportMatching } = useExport.getState();
   const which =
     filter !== null && Object.keys(filter).length === 0
@@ -26,5 +33,18 @@ export function exportItems(selected: string | null, filter: ListFilter | null):
       disabled: filter === null,
       onSelect: () => void (filter === null ? null : exportMatching(kind, filter)),
     })),
+    "line",
+    {
+      label: "A scenario of the selected message",
+      icon: "scenarios",
+      disabled: selected === null,
+      onSelect: () => (selected === null ? undefined : onRecord(async () => [selected])),
+    },
+    {
+      label: `A scenario of ${which.charAt(0).toLowerCase()}${which.slice(1)}`,
+      icon: "scenarios",
+      disabled: filter === null,
+      onSelect: () => (filter === null ? undefined : onRecord(() => newestMatching(filter))),
+    },
   ];
 }

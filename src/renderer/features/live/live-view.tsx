@@ -13,6 +13,7 @@ import { usePlace } from "../../stores/place.ts";
 import { AttemptView } from "../attempt/attempt-view.tsx";
 import { MessageDetails } from "../details/message-details.tsx";
 import { call } from "../../transport/transport.ts";
+import { recordScenario } from "../scenarios/record-scenario.ts";
 import { Welcome } from "../welcome/welcome.tsx";
 import { exportItems } from "./export-items.ts";
 import { FilterBar } from "./filter-bar.tsx";
@@ -122,7 +123,7 @@ export function LiveView() {
                   input={input}
                   onLeave={() => grid.current?.focus()}
                   rows={rows}
-                  exports={exportItems(selected, listFilter)}
+                  exports={exportItems({ selected, filter: listFilter, onRecord: (idsOf) => command(recordScenario(idsOf)) })}
                 />
                 <Notice
                   error={problem === null ? (commandError ?? readError) : new Error(problem)}

@@ -55,24 +55,26 @@ export const useExport = create<ExportStore>()((set, get) => {
     progress: null,
     error: null,
     exportOne: (kind, id) => run(kind, async () => [id]),
-    exportMatching: (kind, filter) =>
-      run(kind, async () => {
-        const ids: string[] = [];
-        let cursor: string | null = null;
-        do {
-          const { items, nextCursor }: AnswerOf<"messages.list"> = await call("messages.list", {
-            ...filter,
-            limit: page,
-            ...(cursor === null ? {} : { cursor }),
-          });
-          ids.push(...items.map(({ id }) => id));
-          cursor = nextCursor;
-        } while (cursor !== null && ids.length < mostExported);
-        return ids.slice(0, mostExported);
-      }),
+    exportMatching: (kind, filter) => run(kind, () => newestMatching(filter)),
     cancel: () => set({ progress: null, error: null }),
   };
 });
+
+/** The ids of the newest messages that match, as many as are exported. */
+export async function newestMatching(filter: ListFilter): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const { items, nextCursor }: AnswerOf<"messages.list"> = await call("messages.list", {
+      ...filter,
+      limit: page,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    ids.push(...items.map(({ id }) => id));
+    cursor = nextCursor;
+  } while (cursor !== null && ids.length < mostExported);
+  return ids.slice(0, mostExported);
+}
 
 function goneIsNull(error: unknown): null {
   if (error instanceof CallError && error.status === 404) return null;

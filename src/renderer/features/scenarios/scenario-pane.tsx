@@ -1,0 +1,173 @@
+/** One scenario: what it is, run it, what came of its last run step by step, and its file beside that. */
+
+import { useDeferredValue, useEffect, useMemo, useState, type ReactNode } from "react";
+import type { ScenarioRunAnswer } from "../../../contract/scenarios.ts";
+import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { Menu } from "../../kit/floats.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { ListAndEditor, OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { useOffer, type Command } from "../../stores/commands.ts";
+import { useKeys } from "../../stores/keys.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+import { saveFile } from "./save-file.ts";
+import { ScenarioFile } from "./scenario-file.tsx";
+import { Problems, ScenarioSteps } from "./scenario-steps.tsx";
+import { fileNameIn, glyphs, reportWords } from "./scenario-words.ts";
+
+export type Scenario = {
+  /** Under which its runs are known. */
+  file: string;
+  name: string;
+  description: string | null;
+  text: string;
+  notes: readonly string[];
+  own: { change: (text: string) => void; remove: () => void } | null;
+};
+
+type ScenarioPaneProps = {
+  scenario: Scenario;
+  run: ScenarioRunAnswer | undefined;
+  list: ReactNode;
+  others: readonly Other[];
+  error: Error | null;
+  /** Makes one of the user's own of it. */
+  onCopy: (text: string) => void;
+};
+
+export function ScenarioPane({ scenario, run, list, others, error, onCopy }: ScenarioPaneProps) {
+  const { file, name, description, text, notes, own } = scenario;
+  const [refusal, setRefusal] = useState<Error | null>(null);
+  const [pointed, setPointed] = useState<{ line: number } | null>(null);
+  const [asksDelete, setAsksDelete] = useState(false);
+  const checkedText = useDeferredValue(text);
+  const checked = useLive("scenarios.check", own === null ? null : { text: checkedText }, []).answer;
+  const problems = checked?.problems ?? [];
+  const report = run?.report;
+  const isRunning = report?.state === "running";
+
+  const { start, stop } = useMemo(() => {
+    const attempt = (asked: Promise<unknown>): void => {
+      setRefusal(null);
+      asked.catch((raised: unknown) => setRefusal(raised instanceof Error ? raised : new Error(String(raised))));
+    };
+    return {
+      start: () => attempt(call("scenarios.run", { text, file })),
+      stop: () => (run === undefined ? undefined : attempt(call("scenarioRuns.delete", { id: run.id }))),
+    };
+  }, [text, file, run]);
+  useKeys({ r: isRunning ? stop : start });
+  useOffer(
+    "scenario",
+    useMemo<readonly Command[]>(
+      () => [{ id: "scenario.run", label: `Run the scenario ${name.slice(0, 60)}`, icon: "scenarios", shortcut: "r", run: start }],
+      [name, start],
+    ),
+  );
+  // What was pointed at in one run is elsewhere in the next.
+  useEffect(() => setPointed(null), [run?.id]);
+  const toLine = (line: number): void => setPointed({ line });
+
+  const editor = (
+    <section className="pane scenario" aria-label="Scenario">
+      <header className="pane-title">
+        <h2 className="clip isolate" title={name.slice(0, 200)}>
+          {name.slice(0, 200)}
+        </h2>
+        <OthersMenu label="Another scenario" others={others} />
+        <span className="grow" />
+        {isRunning ? (
+          <Button small icon="close" shortcut="r" onClick={stop}>
+            End the run
+          </Button>
+        ) : (
+          <Button small look="primary" icon="send" shortcut="r" onClick={start}>
+            Run
+          </Button>
+        )}
+        <Menu
+          trigger={<IconButton icon="more" small label="More: copy, save, duplicate, delete" />}
+          items={[
+            { label: "Copy the file", icon: "copy", onSelect: () => void copyText(text, "the scenario") },
+            {
+              label: "Save as a file",
+              icon: "save",
+              hint: fileNameIn(text).slice(0, 30),
+              onSelect: () => saveFile(fileNameIn(text), text),
+            },
+            { label: own === null ? "Edit a copy" : "Duplicate", icon: "add", onSelect: () => onCopy(text) },
+            ...(own === null ? [] : (["line", { label: "Delete…", icon: "deletions", onSelect: () => setAsksDelete(true) }] as const)),
+          ]}
+        />
+      </header>
+      <div className="pane-body" role="group" aria-label="What came of it" tabIndex={0}>
+        <ProblemText error={refusal ?? error} />
+        {description === null ? null : <p className="scenario-lead isolate">{description}</p>}
+        {notes.map((note) => (
+          <p key={note} className="scenario-note isolate">
+            {note}
+          </p>
+        ))}
+        {report === undefined ? (
+          problems.length > 0 ? (
+            <Problems problems={problems} toLine={toLine} />
+          ) : (
+            <p className="scenario-lead">
+              Not run yet. It runs in a pipeline of its own, in memory and on a clock of its own: nothing of it appears in Live, and hours
+              of retries take as long as their requests.
+            </p>
+          )
+        ) : (
+          <>
+            <p className="scenario-result" role="status">
+              <span className={`state ${glyphs[report.state]}`}>
+                <StateGlyph state={glyphs[report.state]} />
+                {report.state}
+              </span>
+              <span className="muted">{reportWords(report)}</span>
+              <span className="grow" />
+              <span className="quiet">seed {report.seed}</span>
+            </p>
+            <ScenarioSteps report={report} toLine={toLine} />
+          </>
+        )}
+      </div>
+      <ConfirmDialog
+        open={asksDelete}
+        onClose={() => setAsksDelete(false)}
+        title={`Delete ${name.slice(0, 60)}?`}
+        action="Delete"
+        onConfirm={() => Promise.resolve(own?.remove())}
+      >
+        It is kept in this browser only. Save it as a file first if you want to run it again.
+      </ConfirmDialog>
+    </section>
+  );
+
+  const fileProblems = own === null ? (report?.problems ?? []) : problems;
+  const content = (
+    <section className="pane" aria-label="File">
+      <header className="pane-title">
+        <h2>File</h2>
+        <span className="muted clip">{own === null ? file : "yours, kept in this browser"}</span>
+        <span className="grow" />
+        {own === null ? (
+          <Button small onClick={() => onCopy(text)}>
+            Edit a copy
+          </Button>
+        ) : (
+          <Button small icon="save" onClick={() => saveFile(fileNameIn(text), text)}>
+            Save
+          </Button>
+        )}
+        <IconButton icon="copy" small label="Copy the file" onClick={() => void copyText(text, "the scenario")} />
+      </header>
+      {own !== null && problems.length > 0 && report !== undefined ? <Problems problems={problems} toLine={toLine} /> : null}
+      <ScenarioFile text={text} problems={fileProblems} pointed={pointed} onChange={own?.change ?? null} />
+    </section>
+  );
+  return <ListAndEditor name="scenarios" title="Scenarios" list={list} editor={editor} evidence={{ label: "File", content }} />;
+}

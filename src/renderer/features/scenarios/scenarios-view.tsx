@@ -1,0 +1,186 @@
+/**
+ * Scenarios: those that come with Hookyard and the user's own, one of them with its last run and its file. The place is
+ * `#/scenarios/<file>` or `#/scenarios/own/<id>`.
+ */
+
+import { useCallback, useMemo, useRef, useState } from "react";
+import type { ReadyScenario, ScenarioRunAnswer } from "../../../contract/scenarios.ts";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { StateGlyph } from "../../kit/glyph.tsx";
+import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { useOffer, type Command } from "../../stores/commands.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { hashOf, usePlace } from "../../stores/place.ts";
+import { newScenario } from "./new-scenario.ts";
+import { useOwnScenarios, type OwnScenario } from "./own-scenarios.ts";
+import { ScenarioPane, type Scenario } from "./scenario-pane.tsx";
+import { glyphs, nameIn } from "./scenario-words.ts";
+import "./scenarios.css";
+
+/** What the control API takes. */
+const longestFile = 1_000_000;
+
+export function ScenariosView() {
+  const { path, go } = usePlace();
+  const { answer, error } = useLive("scenarios.list", {}, []);
+  const runs = useLive("scenarioRuns.list", {}, ["scenario-runs"]).answer?.items ?? [];
+  const own = useOwnScenarios();
+  const [problem, setProblem] = useState<Error | null>(null);
+  const chooser = useRef<HTMLInputElement>(null);
+
+  const add = useCallback((text: string) => go({ view: "scenarios", path: ["own", useOwnScenarios.getState().add(text)] }), [go]);
+  useOffer(
+    "scenarios",
+    useMemo<readonly Command[]>(
+      () => [
+        { id: "scenarios.new", label: "New scenario", icon: "scenarios", hint: "Scenarios", run: () => add(newScenario) },
+        { id: "scenarios.open", label: "Open a scenario file", icon: "scenarios", hint: "Scenarios", run: () => chooser.current?.click() },
+      ],
+      [add],
+    ),
+  );
+
+  const openFiles = async (files: readonly File[]): Promise<void> => {
+    setProblem(null);
+    try {
+      for (const file of files) {
+        if (file.size > longestFile) throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
+        // oxlint-disable-next-line no-await-in-loop -- in their order
+        add(await file.text());
+      }
+    } catch (raised) {
+      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
+    }
+  };
+
+  if (answer === undefined) return <ProblemText error={error} />;
+  const ready = answer.items.map(fromReady);
+  const mine = own.items.map((item) => fromOwn(item, own, () => go({ view: "scenarios" })));
+  const all = [...mine, ...ready];
+  const openFile = path[0] === "own" ? path[1] : path[0];
+  const current = all.find(({ file }) => file === openFile) ?? (openFile === undefined ? ready[0] : undefined);
+  const runOf = (file: string): ScenarioRunAnswer | undefined => runs.find(({ report }) => report.file === file);
+
+  const entry = (scenario: Scenario) => (
+    <ListEntry
+      key={scenario.file}
+      href={hashOf({ view: "scenarios", path: placeOf(scenario), query: {} })}
+      isCurrent={scenario === current}
+      name={scenario.name.slice(0, 200)}
+      aside={<RunState run={runOf(scenario.file)} />}
+      detail={scenario.own === null ? <code>{scenario.file}</code> : "yours"}
+    />
+  );
+  const list = (
+    <ListPane
+      title="Scenarios"
+      tools={<IconButton icon="add" label="New scenario" onClick={() => add(newScenario)} />}
+      footer={
+        <section className="scenario-files">
+          <Button small onClick={() => chooser.current?.click()}>
+            Open a file…
+          </Button>
+          <input
+            ref={chooser}
+            type="file"
+            accept=".yaml,.yml,application/yaml"
+            multiple
+            hidden
+            aria-label="A scenario file"
+            onChange={({ currentTarget }) => {
+              const files = [...(currentTarget.files ?? [])];
+              currentTarget.value = "";
+              void openFiles(files);
+            }}
+          />
+          <p className="quiet">
+            To record one, filter Live to what happened, then choose a scenario in its export menu. <code>hookyard run FILE</code> runs the
+            same files without a window.
+          </p>
+        </section>
+      }
+    >
+      {mine.map(entry)}
+      {ready.map(entry)}
+    </ListPane>
+  );
+
+  if (current === undefined) {
+    return (
+      <ListAndEditor
+        name="scenarios"
+        title="Scenarios"
+        isEmpty
+        list={list}
+        editor={
+          <section className="empty" aria-label="No scenario">
+            <h2>{openFile === undefined ? "Write the first scenario" : "There is no such scenario"}</h2>
+            <p className="lead">
+              A scenario is a file of sources, destinations, test endpoints, messages to send, clock moves and expectations. It runs the
+              whole pipeline in memory, hours in a moment, and says what was not as expected.
+            </p>
+            <div className="actions">
+              <Button look="primary" icon="add" onClick={() => add(newScenario)}>
+                Begin with an example
+              </Button>
+              <Button onClick={() => chooser.current?.click()}>Open a file…</Button>
+            </div>
+            <ProblemText error={problem} />
+          </section>
+        }
+      />
+    );
+  }
+  return (
+    <ScenarioPane
+      key={current.file}
+      scenario={current}
+      run={runOf(current.file)}
+      list={list}
+      others={all
+        .filter((scenario) => scenario !== current)
+        .map((scenario) => ({ label: scenario.name.slice(0, 80), go: () => go({ view: "scenarios", path: placeOf(scenario) }) }))}
+      error={problem ?? own.error}
+      onCopy={add}
+    />
+  );
+}
+
+function RunState({ run }: { run: ScenarioRunAnswer | undefined }) {
+  if (run === undefined) return null;
+  const { state } = run.report;
+  return (
+    <span className={`state ${glyphs[state]}`} title={state}>
+      <StateGlyph state={glyphs[state]} />
+      <span className="sr">{state}</span>
+    </span>
+  );
+}
+
+const placeOf = ({ own, file }: Scenario): string[] => (own === null ? [file] : ["own", file]);
+
+function fromReady({ file, name, description, text }: ReadyScenario): Scenario {
+  return { file, name, description, text, notes: [], own: null };
+}
+
+function fromOwn(
+  { id, text, notes }: OwnScenario,
+  store: { change(id: string, text: string): void; remove(id: string): void },
+  leave: () => void,
+): Scenario {
+  return {
+    file: id,
+    name: nameIn(text),
+    description: null,
+    text,
+    notes,
+    own: {
+      change: (changed) => store.change(id, changed),
+      remove: () => {
+        store.remove(id);
+        leave();
+      },
+    },
+  };
+}

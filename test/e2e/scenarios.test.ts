@@ -1,0 +1,91 @@
+/** Scenarios: run one and see each step, a failure with what is behind it, a file of one's own, one that was recorded. */
+
+import { describe, expect } from "vitest";
+import { palettePage } from "./pages/palette.ts";
+import { scenariosPage } from "./pages/scenarios.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("a scenario that comes with Hookyard", () => {
+  test("is run with a key, and each step says what came of it and when", async ({ open }) => {
+    const { page } = await open("/scenarios/outage.yaml");
+    const scenarios = scenariosPage(page);
+    await scenarios.title.filter({ hasText: "An outage of 90 minutes" }).waitFor();
+    expect(await scenarios.file.getAttribute("readonly")).not.toBeNull();
+    await page.keyboard.press("r");
+    await scenarios.result.filter({ hasText: "passed" }).waitFor();
+    expect(await scenarios.result.textContent()).toContain("6 of 6 steps, 1 h 59 m of clock time");
+    expect(await scenarios.steps.count()).toBe(6);
+    expect(await scenarios.step(4).textContent()).toContain("+1 h 30 m");
+    await scenarios.entry(/An outage.*passed/).waitFor();
+    // The user's own pipeline has seen nothing of it.
+    expect(await page.getByText("0 messages", { exact: true }).count()).toBe(1);
+  });
+});
+
+describe("a scenario of one's own", () => {
+  test("fails with expected against actual, the attempts behind it, and the line of the file", async ({ open }) => {
+    const { page } = await open("/scenarios/outage.yaml");
+    const scenarios = scenariosPage(page);
+    await scenarios.editCopy.click();
+    await page.waitForURL(/scenarios\/own\/own-1/);
+    const text = (await scenarios.file.inputValue()).replace(
+      "count: 20, state: delivered, within: 33m",
+      "count: 21, state: delivered, within: 33m",
+    );
+    await scenarios.file.fill(text);
+    await scenarios.run.click();
+    await scenarios.result.filter({ hasText: "failed" }).waitFor();
+    const failed = scenarios.expectations(6).filter({ hasText: "not as expected" }).first();
+    expect(await failed.textContent()).toMatch(/expected21 deliveriesactual20 deliveries/);
+    const difference = failed.locator("details").first();
+    await difference.locator("summary").press("Enter");
+    const attempts = difference.getByRole("listitem");
+    expect(await attempts.count()).toBeGreaterThan(8);
+    expect(await attempts.first().textContent()).toContain("round 1, Warehouse: 503");
+    expect(await attempts.last().textContent()).toContain("Warehouse: 200");
+    const line = text.split("\n").findIndex((each) => each.includes("count: 21")) + 1;
+    await failed
+      .getByRole("button", { name: `line ${line}` })
+      .first()
+      .click();
+    await page.locator(".scenario-file .pointed").waitFor();
+  });
+
+  test("says what is wrong with it while it is written, with line and column, and stays over a reload", async ({ open }) => {
+    const { page } = await open("/scenarios");
+    const scenarios = scenariosPage(page);
+    await palettePage(page).open();
+    await palettePage(page).input.fill("new scenario");
+    await page.keyboard.press("Enter");
+    await scenarios.title.filter({ hasText: "A new scenario" }).waitFor();
+    await page.locator("body").press("r");
+    await scenarios.result.filter({ hasText: "passed" }).waitFor();
+    await scenarios.file.fill("name: Broken\nsteps:\n  - send: 3\n  - jump: 1\n");
+    await expect
+      .poll(() => scenarios.problems.allTextContents())
+      .toEqual([
+        expect.stringMatching(/^line 3, column \d+send must be a message/),
+        expect.stringMatching(/^line 4, column \d+jump is not known here/),
+      ]);
+    await page.reload();
+    await scenarios.title.filter({ hasText: "Broken" }).waitFor();
+    expect(await scenarios.file.inputValue()).toContain("jump: 1");
+    await scenarios.more.click();
+    await scenarios.menuItem("Delete…").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await expect.poll(() => scenarios.entry(/Broken/).count()).toBe(0);
+  });
+
+  test("is opened from a file, and saved as one", async ({ open }) => {
+    const { page } = await open("/scenarios");
+    const scenarios = scenariosPage(page);
+    await scenarios.entry(/An outage/).waitFor();
+    const text = "name: From a file\nsteps:\n  - advance: 1h\n";
+    await scenarios.chooser.setInputFiles({ name: "mine.yaml", mimeType: "application/yaml", buffer: Buffer.from(text) });
+    await scenarios.title.filter({ hasText: "From a file" }).waitFor();
+    await scenarios.more.click();
+    const download = page.waitForEvent("download");
+    await scenarios.menuItem(/Save as a file/).click();
+    expect((await download).suggestedFilename()).toBe("from-a-file.yaml");
+  });
+});

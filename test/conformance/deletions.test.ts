@@ -2,14 +2,14 @@
 
 import { expect, test as base } from "vitest";
 import type { AnswerOf, InputOf } from "../../src/contract/contract.ts";
-import { starting, type Message, type RunningApp, type Start } from "../support/running-app.ts";
+import { starting, until, type Message, type RunningApp, type Start } from "../support/running-app.ts";
 import type { Answer } from "../support/webhook-receiver.ts";
 
 const test = base.extend("start", starting);
 
 /** Three sources, all connected to one webhook. */
-async function openShop(start: Start, answer?: Answer) {
-  const app = await start.app({ clock: "paused" });
+async function openShop(start: Start, answer?: Answer, data = ":memory:") {
+  const app = await start.app({ clock: "paused", data });
   const webhook = await start.receiver(answer);
   const sources: AnswerOf<"sources.create">[] = [];
   for (const name of ["Web", "Server", "App"]) sources.push(await app.call("sources.create", { name, writeKey: name.toLowerCase() }));
@@ -154,4 +154,35 @@ test("a delete can be sent again, though its user is suppressed", async ({ start
   await app.call("messages.replay", { id: users[0]?.messageIds[0] ?? "" });
   await app.settle();
   expect(deletes(app.webhook.requests)).toHaveLength(2);
+});
+
+test("whatever a userId is made of, it can be told, deleted and suppressed, over a restart too", async ({ start }) => {
+  const data = await start.directory();
+  const app = await openShop(start, 200, data);
+  await app.connect();
+  const users = ["half \ud83d", "nul \u0000 in it", "__proto__", "'; --", "名前", " "];
+  for (const userId of users) await track(app, "web", userId);
+  const { id } = await app.call("audiences.create", { name: "All", members: users });
+  expect(await app.call("audiences.sync", { id })).toEqual({ entered: 0, left: 0 });
+  const deletion = await app.call("deletions.create", { userIds: users });
+  expect(deletion.users.map(({ known }) => known)).toEqual(users.map(() => true));
+  await app.stop();
+  const again = await start.app({ data });
+  for (const userId of users) expect(await track(again, "web", userId), userId).toMatchObject({ rejected: [{ reason: "suppressed" }] });
+});
+
+test("who watches the changes hears when a request has come to its end", async ({ start }) => {
+  const app = await openShop(start, (response, _, count) => void response.writeHead(count < 2 ? 503 : 200).end());
+  await track(app, "web", "ada");
+  await app.settle();
+  await app.connect();
+  const seen: string[] = [];
+  const look = async (id: string) => void seen.push((await app.call("deletions.get", { id })).state);
+  app.changes.subscribe((lines) => {
+    for (const { area, ids } of lines) if (area === "deletions") for (const id of ids) void look(id);
+  });
+  await app.call("deletions.create", { userIds: ["ada"] });
+  await until(() => seen.at(-1) === "waiting");
+  await app.advance({ to: "idle" });
+  await until(() => seen.at(-1) === "delivered");
 });

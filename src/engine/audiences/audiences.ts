@@ -2,7 +2,7 @@
 
 import { explain } from "../../domain/explain.ts";
 import { evaluate } from "../../domain/evaluate.ts";
-import { allOf, needsOf } from "../../domain/facts.ts";
+import { allOf, nameOf, needsOf } from "../../domain/facts.ts";
 import { audienceIds, type AudienceId, type ProfileId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -56,14 +56,14 @@ export function createAudiences({ store, registry, maker, syncs, walker, teller,
       return computed === undefined ? undefined : view(computed);
     },
     async create({ rule = null, members, ...draft }) {
-      const list = members === undefined ? null : [...new Set(members)];
+      const list = members === undefined ? null : listOf(members);
       return viewOf(await maker.create(draft, (row) => registry.insertAudience({ ...row, rule, members: list })));
     },
     async update(id, { rule, members, ...draft }) {
       const computed = find(id);
       if (isProblem(computed)) return computed;
       const definition =
-        rule !== undefined ? { rule, members: null } : members !== undefined ? { rule: null, members: [...new Set(members)] } : {};
+        rule !== undefined ? { rule, members: null } : members !== undefined ? { rule: null, members: listOf(members) } : {};
       return viewOf(await maker.update(computed, draft, definition));
     },
     async delete(id) {
@@ -103,7 +103,7 @@ export function createAudiences({ store, registry, maker, syncs, walker, teller,
     },
     async preview(of, sample) {
       await caughtUp();
-      const asks: Asks = "rule" in of ? of : { members: new Set(of.members) };
+      const asks: Asks = "rule" in of ? of : { members: new Set(of.members.map(nameOf)) };
       const found: { userId: string; profileId: ProfileId | null }[] = [];
       let count = 0;
       for (const { standings } of walker.present(asks)) {
@@ -124,4 +124,9 @@ export function createAudiences({ store, registry, maker, syncs, walker, teller,
       return { matches: value, until, explained: explain(rule, facts, now) };
     },
   };
+}
+
+/** Each once, and as the store spells them. */
+function listOf(members: readonly string[]): string[] {
+  return [...new Set(members.map(nameOf))];
 }

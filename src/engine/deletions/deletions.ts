@@ -4,6 +4,7 @@
  * behind it; what had come in before is followed to its end first.
  */
 
+import { nameOf } from "../../domain/facts.ts";
 import { deletionIds, messageIds, type DeletionId } from "../../domain/ids.ts";
 import { conflict, notFound } from "../../domain/problem.ts";
 import { isSettled } from "../../domain/states.ts";
@@ -180,7 +181,7 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
       return deletion === null ? undefined : view(deletion);
     },
     create: stopping.guard(async (userIds, suppress) => {
-      const id = keep([...new Set(userIds)], suppress);
+      const id = keep([...new Set(userIds.map(nameOf))], suppress);
       note(id);
       await run(id);
       const deletion = store.deletion(id);

@@ -1,5 +1,6 @@
 /** Users whose messages are not taken in any more: in memory, since every message asks, and in the store. */
 
+import { nameOf } from "../../domain/facts.ts";
 import type { DeletionId } from "../../domain/ids.ts";
 import { problem } from "../../domain/problem.ts";
 import type { Changes } from "../pipeline.ts";
@@ -22,7 +23,7 @@ export type SuppressionControl = Suppressions & {
 export function createSuppressions({ store, now, changes }: SuppressionsOptions): SuppressionControl {
   let users = new Set(store.suppressedUsers());
   return {
-    isSuppressed: (userId) => users.has(userId),
+    isSuppressed: (userId) => users.has(nameOf(userId)),
     suppress(userIds, deletion) {
       for (const userId of userIds) {
         store.suppress(userId, now(), deletion);

@@ -2,6 +2,7 @@
 
 import { useEffect, type ReactNode } from "react";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
+import { ClientsView } from "./features/clients/clients-view.tsx";
 import { ownCommands } from "./features/commands/own-commands.ts";
 import { useOverlay } from "./features/commands/overlay.ts";
 import { Palette } from "./features/commands/palette.tsx";
@@ -11,7 +12,6 @@ import { Frame, navigation } from "./features/frame/frame.tsx";
 import { DeletionsView } from "./features/deletions/deletions-view.tsx";
 import { DestinationsView } from "./features/destinations/destinations-view.tsx";
 import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
-import { LaterView } from "./features/later/later-view.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { ProfilesView } from "./features/profiles/profiles-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
@@ -25,12 +25,13 @@ import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 
-const viewsOf: Partial<Record<View, () => ReactNode>> = {
+const viewsOf: Record<View, () => ReactNode> = {
   live: LiveView,
   retries: RetriesView,
   sources: SourcesView,
   destinations: DestinationsView,
   endpoints: EndpointsView,
+  clients: ClientsView,
   profiles: ProfilesView,
   audiences: AudiencesView,
   deletions: DeletionsView,
@@ -56,7 +57,9 @@ export function App() {
   return (
     <>
       <Frame>
-        <FailureBoundary key={view}>{View === undefined ? <LaterView view={view} /> : <View />}</FailureBoundary>
+        <FailureBoundary key={view}>
+          <View />
+        </FailureBoundary>
       </Frame>
       <Palette />
       <Shortcuts />

@@ -1,4 +1,4 @@
-/** People for a filled workspace: an audience, a computed trait, a deletion that waits for its receiver, somebody unknown. */
+/** People for a filled workspace: an audience, a computed trait, a deletion, somebody unknown; and a client with its batches. */
 
 import type { Rule } from "../../../src/domain/rules.ts";
 import type { RunningInspector } from "./running-inspector.ts";
@@ -42,6 +42,7 @@ export async function fillPeople(inspector: RunningInspector, { name, event, use
   });
   const deletion = await call("deletions.create", { userIds: ["u_gone", "u_nobody"] });
   await call("pipeline.settle", {});
+  await fillClient(inspector, { name, userId, event, text });
   const { items } = await call("profiles.list", { userId, limit: 1 });
   return {
     profileId: items[0]?.id ?? "",
@@ -50,4 +51,11 @@ export async function fillPeople(inspector: RunningInspector, { name, event, use
     deletionId: deletion.id,
     sourceId: audience.sourceId,
   };
+}
+
+async function fillClient({ call }: RunningInspector, { name, userId, event, text }: Omit<PeopleWords, "property">): Promise<void> {
+  const client = await call("clients.create", { name, writeKey: "wk_app" });
+  const track = { userId, event, properties: { city: text.slice(0, 1000) } };
+  for (let nth = 0; nth < 27; nth += 1) await call("clients.call", { id: client.id, type: "track", call: track });
+  await call("pipeline.settle", {});
 }

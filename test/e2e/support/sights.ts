@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { audiencesPage } from "../pages/audiences.ts";
+import { clientsPage } from "../pages/clients.ts";
 import { composerPage } from "../pages/composer.ts";
 import { deletionsPage } from "../pages/deletions.ts";
 import { destinationsPage } from "../pages/destinations.ts";
@@ -33,8 +34,6 @@ const alike = new Set([
   "retries-failed",
 ]);
 
-const later = ["clients"] as const;
-
 const heading = (name: string | RegExp) => (page: Page) =>
   page.getByRole("main").getByRole("heading", { name }).first().waitFor({ state: "attached" });
 const escape = (page: Page): Promise<void> => page.keyboard.press("Escape");
@@ -47,6 +46,7 @@ export const emptySights: readonly Sight[] = [
   { name: "destination-new", place: "/destinations/new", reach: heading("New destination") },
   { name: "endpoints", place: "/endpoints", reach: heading("Make the first test endpoint") },
   { name: "settings", place: "/settings", reach: heading("Settings") },
+  { name: "clients", place: "/clients", reach: heading("Watch a client library at work") },
   { name: "profiles", place: "/profiles", reach: heading("Nobody is known yet") },
   { name: "audiences", place: "/audiences", reach: heading("Tell receivers who comes and who leaves") },
   { name: "audience-new", place: "/audiences/new", reach: heading("New audience") },
@@ -58,7 +58,6 @@ export const emptySights: readonly Sight[] = [
     place: "/scenarios/outage.yaml",
     reach: (page) => scenariosPage(page).title.filter({ hasText: "An outage" }).waitFor(),
   },
-  ...later.map((view): Sight => ({ name: view, place: `/${view}`, reach: heading(/.+/) })),
   { name: "live-nothing", place: "/live?state=failed", reach: (page) => livePage(page).nothing.waitFor() },
   // Last, because it makes the first source.
   { name: "live", place: "/live", reach: (page) => welcomePage(page).sendSample.and(page.locator(":enabled")).waitFor() },
@@ -207,7 +206,14 @@ export function fullSights({ messages, sourceId, destinationId, endpointId, peop
         await scenariosPage(page).problems.first().waitFor();
       },
     },
-    { name: "clients", place: "/clients", reach: heading(/.+/) },
+    {
+      name: "client",
+      place: "/clients",
+      reach: async (page) => {
+        await clientsPage(page).batch(1).getByRole("button").click();
+        await clientsPage(page).tries.first().waitFor();
+      },
+    },
     {
       name: "composer",
       place: "/live",

@@ -1,4 +1,7 @@
-/** Composes one call, sends it to the ingest port as a source, and shows the same call as clients would make it. */
+/**
+ * Composes one call, sends it through a simulated client or straight to the ingest port as a source, and shows the same
+ * call as clients would make it.
+ */
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -25,12 +28,16 @@ export function Composer() {
   );
 }
 
-type Sent = AnswerOf<"sources.send">;
+type Sent = { by: "source"; answer: AnswerOf<"sources.send"> } | { by: "client"; answer: AnswerOf<"clients.call"> };
+
+/** Through whom the last call went; the next one goes the same way. */
+let lastChosen: string | null = null;
 
 function Form({ onDone }: { onDone: () => void }) {
   const sources = useLive("sources.list", {}, ["sources"]).answer?.items.filter(({ kind }) => kind !== "audience");
   const ingestUrl = useLive("about.get", {}, []).answer?.ingestUrl ?? "";
-  const [chosen, setChosen] = useState<string | null>(null);
+  const clients = useLive("clients.list", {}, ["clients", "sources"]).answer?.items.filter(({ state }) => state === "running");
+  const [chosen, setChosen] = useState<string | null>(lastChosen);
   const [type, setType] = useState<ComposedType>("track");
   const [drafts, setDrafts] = useState(templates);
   const [kind, setKind] = useState<SnippetKind>("cURL");
@@ -38,7 +45,9 @@ function Form({ onDone }: { onDone: () => void }) {
   const [error, setError] = useState<Error | null>(null);
   const [sending, setSending] = useState(false);
 
-  const source = sources?.find(({ id }) => id === chosen) ?? sources?.[0];
+  const client = clients?.find(({ id }) => id === chosen);
+  const source = sources?.find(({ id }) => id === (client?.sourceId ?? chosen)) ?? sources?.[0];
+  const writeKey = client?.writeKey ?? source?.writeKey ?? "";
   const body = drafts[type];
   const wrong = whatIsWrong(body);
 
@@ -46,8 +55,13 @@ function Form({ onDone }: { onDone: () => void }) {
     setSending(true);
     setError(null);
     try {
-      const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
-      setSent(await call("sources.send", { id: sourceId, type, body }));
+      if (client !== undefined) {
+        if (wrong !== null) throw new Error("A client takes members of a call, so this has to be JSON.");
+        setSent({ by: "client", answer: await call("clients.call", { id: client.id, type, call: JSON.parse(body) as unknown }) });
+      } else {
+        const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
+        setSent({ by: "source", answer: await call("sources.send", { id: sourceId, type, body }) });
+      }
     } catch (refused) {
       setError(refused as Error);
     }
@@ -72,17 +86,31 @@ function Form({ onDone }: { onDone: () => void }) {
         <span className="grow" />
         {sources !== undefined && source !== undefined ? (
           <label className="composer-source">
-            <span className="muted">as</span>
+            <span className="muted">{client === undefined ? "straight as" : "through"}</span>
             <SelectField
-              aria-label="Source"
-              value={source.id}
-              options={sources.map(({ id, name }) => ({ value: id, label: name }))}
-              onChange={setChosen}
+              aria-label="Sent by"
+              value={client?.id ?? source.id}
+              options={[
+                ...sources.map(({ id, name }) => ({ value: id, label: name })),
+                ...(clients ?? []).map(({ id, name }) => ({ value: id, label: `client ${name}` })),
+              ]}
+              onChange={(id) => {
+                lastChosen = id;
+                setChosen(id);
+              }}
             />
           </label>
         ) : null}
       </div>
-      <Labelled label="The call" error={wrong} hint="Sent as it stands here, number spellings included.">
+      <Labelled
+        label="The call"
+        error={wrong}
+        hint={
+          client === undefined
+            ? "Sent as it stands here, number spellings included."
+            : "Given to the client, which queues it and sends it with its batch."
+        }
+      >
         <textarea
           className="code composer-body"
           rows={8}
@@ -110,21 +138,34 @@ function Form({ onDone }: { onDone: () => void }) {
             onChange={setKind}
           />
           <span className="grow" />
-          <Button
-            small
-            icon="copy"
-            onClick={() => void copyText(snippet(kind, { ingestUrl, writeKey: source?.writeKey ?? "", type, body }), `as ${kind}`)}
-          >
+          <Button small icon="copy" onClick={() => void copyText(snippet(kind, { ingestUrl, writeKey, type, body }), `as ${kind}`)}>
             Copy
           </Button>
         </div>
-        <pre className="code composer-snippet">{snippet(kind, { ingestUrl, writeKey: source?.writeKey ?? "", type, body })}</pre>
+        <pre className="code composer-snippet">{snippet(kind, { ingestUrl, writeKey, type, body })}</pre>
       </section>
     </form>
   );
 }
 
-function Answer({ sent: { status, body }, onDone }: { sent: Sent; onDone: () => void }) {
+function Answer({ sent, onDone }: { sent: Sent; onDone: () => void }) {
+  const leave = (place: Parameters<ReturnType<typeof usePlace.getState>["go"]>[0]): void => {
+    onDone();
+    usePlace.getState().go(place);
+  };
+  if (sent.by === "client") {
+    const { batchId, client } = sent.answer;
+    return (
+      <span className="composer-answer" role="status">
+        <StateGlyph state="queued" />
+        <span>{batchId === null ? `queued, ${client.queued} of ${client.flushAt}` : "queued, and its batch leaves"}</span>
+        <Button small look="quiet" onClick={() => leave({ view: "clients", path: [client.id] })}>
+          See the client
+        </Button>
+      </span>
+    );
+  }
+  const { status, body } = sent.answer;
   const taken = status < 300;
   return (
     <span className="composer-answer" role="status">
@@ -133,14 +174,7 @@ function Answer({ sent: { status, body }, onDone }: { sent: Sent; onDone: () => 
       <code className="clip">
         {status} {body}
       </code>
-      <Button
-        small
-        look="quiet"
-        onClick={() => {
-          onDone();
-          usePlace.getState().go({ view: "live" });
-        }}
-      >
+      <Button small look="quiet" onClick={() => leave({ view: "live" })}>
         See it in Live
       </Button>
     </span>

@@ -1,0 +1,92 @@
+/** Calls that the client is given: composed one by one, or made by itself at a pace of the clock. */
+
+import { useState } from "react";
+import { Button, Choice, TextField } from "../../kit/controls.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { count } from "../../kit/words.ts";
+import { isMac } from "../../stores/keys.ts";
+import { call } from "../../transport/transport.ts";
+import { composedTypes, templates, type ComposedType } from "../composer/templates.ts";
+import type { Client } from "./client-words.ts";
+
+export function ClientCalls({ client: { id, state, generating } }: { client: Client }) {
+  const [type, setType] = useState<ComposedType>("track");
+  const [drafts, setDrafts] = useState(templates);
+  const [howMany, setHowMany] = useState("40");
+  const [pace, setPace] = useState("4");
+  const [problem, setProblem] = useState<Error | null>(null);
+  const run = async (action: () => Promise<unknown>): Promise<void> => {
+    try {
+      await action();
+      setProblem(null);
+    } catch (raised) {
+      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
+    }
+  };
+  const make = (): Promise<void> => run(() => call("clients.call", { id, type, call: JSON.parse(drafts[type]) as unknown }));
+  const isOpen = state === "running";
+  return (
+    <section className="section client-calls" aria-label="Calls">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !(isMac ? event.metaKey : event.ctrlKey)) return;
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <div className="section-head">
+          <Choice small label="Type" value={type} options={composedTypes.map((value) => ({ value, label: value }))} onChange={setType} />
+          <span className="grow" />
+          <Button small type="submit" look="primary" icon="add" disabled={!isOpen} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
+            Call it
+          </Button>
+        </div>
+        <textarea
+          className="code client-body"
+          aria-label="The call"
+          rows={5}
+          spellCheck={false}
+          value={drafts[type]}
+          onChange={(event) => setDrafts({ ...drafts, [type]: event.currentTarget.value })}
+        />
+      </form>
+      <ProblemText error={problem} />
+      <form
+        className="client-generate"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(() => call("clients.generate", { id, count: Number(howMany), perSecond: Number(pace) }));
+        }}
+      >
+        <span className="muted">Let it make</span>
+        <TextField
+          aria-label="How many calls"
+          inputMode="numeric"
+          value={howMany}
+          onChange={(event) => setHowMany(event.currentTarget.value)}
+        />
+        <span className="muted">calls by itself,</span>
+        <TextField aria-label="Calls a second" inputMode="decimal" value={pace} onChange={(event) => setPace(event.currentTarget.value)} />
+        <span className="muted">a second</span>
+        {generating === null ? (
+          <Button small type="submit" disabled={!isOpen}>
+            Start
+          </Button>
+        ) : (
+          <>
+            <Button small onClick={() => void run(() => call("clients.stopGenerating", { id }))}>
+              Stop
+            </Button>
+            <span className="muted" role="status">
+              {count(generating.made)} of {count(generating.count)} made
+            </span>
+          </>
+        )}
+      </form>
+    </section>
+  );
+}

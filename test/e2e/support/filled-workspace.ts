@@ -138,7 +138,7 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
     event,
     userId,
     property: Object.keys(properties)[0] ?? "total",
-    text: answerBody,
+    text: words.answerBody ?? "Łódź",
   });
   return { sourceId: web.id, destinationId: billing.id, endpointId: flaky.id, messages, people };
 }

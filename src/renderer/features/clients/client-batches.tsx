@@ -56,7 +56,7 @@ function BatchRow({ batch, isOpen, onToggle }: { batch: Batch; isOpen: boolean; 
           </span>
         </span>
         <span className="batch-tries" aria-hidden="true">
-          {batch.tries.slice(-12).map((each, place) => (
+          {(batch.tries.length < 2 ? [] : batch.tries.slice(-12)).map((each, place) => (
             // oxlint-disable-next-line react/no-array-index-key -- tries have nothing but their place
             <OutcomeGlyph key={place} outcome={each.outcome ?? "under_way"} />
           ))}

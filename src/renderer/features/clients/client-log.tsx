@@ -43,7 +43,7 @@ export function ClientLog({ id, name }: { id: string; name: string }) {
                   <span className="ms">{milliseconds(Date.parse(at))}</span>
                 </span>
                 <code className="isolate">
-                  <Visible text={line} />
+                  <Visible text={withoutHead(line)} />
                 </code>
               </li>
             ))}
@@ -59,4 +59,9 @@ export function ClientLog({ id, name }: { id: string; name: string }) {
       )}
     </section>
   );
+}
+
+/** The time and the name, with which each line begins, stand beside it or are known. */
+function withoutHead(line: string): string {
+  return line.replace(/^\S+ analytics /, "");
 }

@@ -67,7 +67,8 @@ export function ClientSetup({
           onCommit={(text) => onUpdate({ endpoint: text.trim() === "" ? null : text.trim() })}
         />
         <CheckField
-          label="Strict, as the document’s tables"
+          label="strict"
+          title="Required fields are those of the document’s tables: page and alias want userId"
           checked={strict}
           onChange={(event) => onSet({ strict: event.currentTarget.checked })}
         />

@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { count } from "../../kit/words.ts";
 
 export type Client = AnswerOf<"clients.list">["items"][number];
-export type ClientDetails = AnswerOf<"clients.get">;
+type ClientDetails = AnswerOf<"clients.get">;
 export type Batch = AnswerOf<"clients.batches">["items"][number];
 export type Call = ClientDetails["queue"][number];
 

@@ -1,9 +1,11 @@
 /** Scenarios: run one and see each step, a failure with what is behind it, a file of one's own, one that was recorded. */
 
 import { describe, expect } from "vitest";
+import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
 import { scenariosPage } from "./pages/scenarios.ts";
 import { test } from "./support/inspector-test.ts";
+import { layoutFindings } from "./support/layout.ts";
 
 describe("a scenario that comes with Hookyard", () => {
   test("is run with a key, and each step says what came of it and when", async ({ open }) => {
@@ -88,4 +90,70 @@ describe("a scenario of one's own", () => {
     await scenarios.menuItem(/Save as a file/).click();
     expect((await download).suggestedFilename()).toBe("from-a-file.yaml");
   });
+});
+
+describe("a recorded scenario", () => {
+  test("is made of what Live shows, can be read and edited, and runs", async ({ open, inspector }) => {
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.shop({ steps: [{ times: 2, do: "answer", status: 503 }, { do: "answer" }] });
+    await inspector.send([
+      { userId: "u_1", event: "Order Completed" },
+      { userId: "u_2", event: "Cart Viewed" },
+    ]);
+    await inspector.call("pipeline.settle", {});
+    await inspector.call("clock.advance", { to: "idle" });
+    const { page } = await open("/live?user=u_1");
+    const scenarios = scenariosPage(page);
+    await livePage(page).rows.first().waitFor();
+    await page.getByRole("button", { name: "Export messages" }).click();
+    await scenarios.menuItem(/A scenario of what matches/).click();
+    await page.waitForURL(/scenarios\/own\/own-1/);
+    const text = await scenarios.file.inputValue();
+    expect(text).toContain("Order Completed");
+    expect(text).not.toContain("Cart Viewed");
+    await scenarios.run.click();
+    await scenarios.result.filter({ hasText: "passed" }).waitFor();
+  });
+
+  test("of no message says so in Live", async ({ open, inspector }) => {
+    await inspector.shop();
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open("/live?event=Nothing");
+    await livePage(page).nothing.waitFor();
+    await page.getByRole("button", { name: "Export messages" }).click();
+    await scenariosPage(page)
+      .menuItem(/A scenario of what matches/)
+      .click();
+    await page.getByText("There is no message to record a scenario of.").waitFor();
+  });
+});
+
+test("a file with strings that are meant to hurt is text, and the page keeps its layout", async ({ open }) => {
+  const hurt = `<img src=x onerror="window.hacked=1"><b>${"W".repeat(5_000)}</b>\u202Egnirts`;
+  const text = [
+    `name: ${JSON.stringify(hurt)}`,
+    `description: ${JSON.stringify(hurt)}`,
+    "steps:",
+    `  - name: ${JSON.stringify(hurt)}`,
+    `    send: { type: track, userId: u, event: ${JSON.stringify(hurt)} }`,
+    `  - expect: [{ messages: { of: { event: ${JSON.stringify(hurt)} }, count: 2 } }]`,
+    "",
+  ].join("\n");
+  const { page } = await open("/scenarios");
+  const scenarios = scenariosPage(page);
+  await scenarios.entry(/An outage/).waitFor();
+  await scenarios.chooser.setInputFiles({ name: "hurt.yaml", mimeType: "application/yaml", buffer: Buffer.from(text) });
+  await scenarios.title.filter({ hasText: "<img src=x" }).waitFor();
+  await scenarios.run.click();
+  await scenarios.result.filter({ hasText: "failed" }).waitFor();
+  for (const viewport of [
+    { width: 1440, height: 900 },
+    { width: 1100, height: 700 },
+  ]) {
+    await page.setViewportSize(viewport);
+    expect(await layoutFindings(page)).toEqual([]);
+  }
+  expect(await page.locator("main img").count()).toBe(0);
+  expect(await page.evaluate("window.hacked ?? null")).toBe(null);
 });

@@ -56,17 +56,15 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
 
   const isUnderWay = ({ users }: Deletion): boolean => users.some(({ deleted }) => deleted === null);
 
-  function stateOf(deletion: Deletion): DeletionState {
-    if (isUnderWay(deletion)) return "queued";
-    const state = store.stateOfMessages(deletion.id);
+  function stateOf(id: DeletionId, underWay: boolean): DeletionState {
+    if (underWay) return "queued";
+    const state = store.stateOfMessages(id);
     return state === null || state === "filtered" || state === "duplicate" || state === "rejected" ? "nothing_to_send" : state;
   }
-  const view = (deletion: Deletion): DeletionView => ({ ...deletion, state: stateOf(deletion) });
+  const view = (deletion: Deletion): DeletionView => ({ ...deletion, state: stateOf(deletion.id, isUnderWay(deletion)) });
 
   function note(id: DeletionId): void {
-    const deletion = store.deletion(id);
-    if (deletion === null) return;
-    const state = stateOf(deletion);
+    const state = stateOf(id, store.usersToDelete(id, 1).length > 0);
     if (states.get(id) === state) return;
     states.set(id, state);
     changes.note("deletions", deletionIds.format(id));
@@ -196,6 +194,7 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
       }
       store.deleteDeletion(id);
       states.delete(id);
+      for (const [message, of] of ofMessage) if (of === id) ofMessage.delete(message);
       changes.note("deletions", deletionIds.format(id));
       return null;
     },

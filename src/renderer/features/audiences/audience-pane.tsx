@@ -5,13 +5,12 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
-import { Button, Choice, IconButton } from "../../kit/controls.tsx";
-import { Menu } from "../../kit/floats.tsx";
+import { Choice } from "../../kit/controls.tsx";
+import { DeleteMenu } from "../../kit/delete-menu.tsx";
+import { DraftForm } from "../../kit/draft-form.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { NameField } from "../../kit/name-field.tsx";
 import { Step } from "../../kit/numbered-step.tsx";
-import { ProblemText } from "../../kit/problem.tsx";
 import { userIdsIn } from "../../kit/user-ids.ts";
 import { count } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -55,7 +54,6 @@ export function AudiencePane({ audience, named, destinations, others }: PaneProp
   const [problem, setProblem] = useState<Error | null>(null);
   const [showsAll, setShowsAll] = useState(false);
   const [isBusy, setIsBusy] = useState(false);
-  const [isAsking, setIsAsking] = useState(false);
 
   const { key, problem: wrongName } = keyOf(draft.name, audience?.id ?? null, named);
   const missing = missingInDraft(draft);
@@ -104,17 +102,31 @@ export function AudiencePane({ audience, named, destinations, others }: PaneProp
         <OthersMenu label="Another audience" others={others} />
         <span className="grow" />
         {audience === null ? null : (
-          <Menu
-            trigger={<IconButton icon="more" small label="More: delete" />}
-            items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
-          />
+          <DeleteMenu
+            name={title}
+            onDelete={async () => {
+              await call("audiences.delete", { id });
+              drop(id);
+              go({ view: "audiences" });
+            }}
+          >
+            Nothing is sent: receivers keep what they were told. Its source goes with it; its messages stay on record.
+          </DeleteMenu>
         )}
       </header>
-      <form
-        className="pane-body"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
+      <DraftForm
+        problem={problem}
+        hasBar={audience === null || kept !== undefined || problem !== null}
+        save={
+          audience !== null ? "Save" : matching === undefined || missing !== null ? "Make it" : `Make it and tell of ${usersWord(matching)}`
+        }
+        isBusy={isBusy}
+        note={audience === null ? undefined : "who comes or leaves by it is sent at the next sync"}
+        onSave={save}
+        onDiscard={() => {
+          setProblem(null);
+          drop(id);
+          if (audience === null) go({ view: "audiences" });
         }}
       >
         <ol className="numbered audience-steps">
@@ -169,42 +181,7 @@ export function AudiencePane({ audience, named, destinations, others }: PaneProp
             </>
           )}
         </ol>
-        {audience !== null && kept === undefined && problem === null ? null : (
-          <footer className="save-bar">
-            <ProblemText error={problem} />
-            <Button type="submit" look="primary" disabled={isBusy}>
-              {audience !== null
-                ? "Save"
-                : matching === undefined || missing !== null
-                  ? "Make it"
-                  : `Make it and tell of ${usersWord(matching)}`}
-            </Button>
-            <Button
-              onClick={() => {
-                setProblem(null);
-                drop(id);
-                if (audience === null) go({ view: "audiences" });
-              }}
-            >
-              Discard
-            </Button>
-            {audience === null ? null : <span className="muted">who comes or leaves by it is sent at the next sync</span>}
-          </footer>
-        )}
-      </form>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setIsAsking(false)}
-        title={`Delete ${title}?`}
-        action="Delete"
-        onConfirm={async () => {
-          await call("audiences.delete", { id });
-          drop(id);
-          go({ view: "audiences" });
-        }}
-      >
-        Nothing is sent: receivers keep what they were told. Its source goes with it; its messages stay on record.
-      </ConfirmDialog>
+      </DraftForm>
     </section>
   );
 }

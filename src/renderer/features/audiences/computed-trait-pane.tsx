@@ -3,9 +3,9 @@
 import { useState, type ReactNode } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { aggregates, type Computation } from "../../../domain/rules.ts";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
-import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
-import { Menu } from "../../kit/floats.tsx";
+import { Button, SelectField } from "../../kit/controls.tsx";
+import { DeleteMenu } from "../../kit/delete-menu.tsx";
+import { DraftForm } from "../../kit/draft-form.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { NameField } from "../../kit/name-field.tsx";
 import { Step } from "../../kit/numbered-step.tsx";
@@ -53,7 +53,6 @@ export function ComputedTraitPane({ trait, named, destinations, others }: PanePr
   const go = usePlace((place) => place.go);
   const [problem, setProblem] = useState<Error | null>(null);
   const [showsAll, setShowsAll] = useState(false);
-  const [isAsking, setIsAsking] = useState(false);
   const { key, problem: wrongName } = keyOf(draft.name, trait?.id ?? null, named);
   const missing = missingInComputation(draft.computation);
 
@@ -91,17 +90,27 @@ export function ComputedTraitPane({ trait, named, destinations, others }: PanePr
         <OthersMenu label="Another audience or trait" others={others} />
         <span className="grow" />
         {trait === null ? null : (
-          <Menu
-            trigger={<IconButton icon="more" small label="More: delete" />}
-            items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
-          />
+          <DeleteMenu
+            name={title}
+            onDelete={async () => {
+              await call("computedTraits.delete", { id });
+              drop(id);
+              go({ view: "audiences" });
+            }}
+          >
+            Nothing is sent: receivers keep the values they were told. Its source goes with it; its messages stay on record.
+          </DeleteMenu>
         )}
       </header>
-      <form
-        className="pane-body"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
+      <DraftForm
+        problem={problem}
+        hasBar={trait === null || kept !== undefined || problem !== null}
+        save={trait === null ? "Make it and send its values" : "Save"}
+        onSave={save}
+        onDiscard={() => {
+          setProblem(null);
+          drop(id);
+          if (trait === null) go({ view: "audiences" });
         }}
       >
         <ol className="numbered audience-steps">
@@ -133,37 +142,7 @@ export function ComputedTraitPane({ trait, named, destinations, others }: PanePr
           </Step>
           {trait === null ? null : <TraitSync trait={trait} />}
         </ol>
-        {trait !== null && kept === undefined && problem === null ? null : (
-          <footer className="save-bar">
-            <ProblemText error={problem} />
-            <Button type="submit" look="primary">
-              {trait === null ? "Make it and send its values" : "Save"}
-            </Button>
-            <Button
-              onClick={() => {
-                setProblem(null);
-                drop(id);
-                if (trait === null) go({ view: "audiences" });
-              }}
-            >
-              Discard
-            </Button>
-          </footer>
-        )}
-      </form>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setIsAsking(false)}
-        title={`Delete ${title}?`}
-        action="Delete"
-        onConfirm={async () => {
-          await call("computedTraits.delete", { id });
-          drop(id);
-          go({ view: "audiences" });
-        }}
-      >
-        Nothing is sent: receivers keep the values they were told. Its source goes with it; its messages stay on record.
-      </ConfirmDialog>
+      </DraftForm>
     </section>
   );
 }

@@ -2,11 +2,10 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
-import { Button, CheckField, IconButton } from "../../kit/controls.tsx";
-import { Menu } from "../../kit/floats.tsx";
+import { CheckField } from "../../kit/controls.tsx";
+import { DeleteMenu } from "../../kit/delete-menu.tsx";
+import { DraftForm } from "../../kit/draft-form.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
-import { ProblemText } from "../../kit/problem.tsx";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { changesOf, draftOf, isChanged, problemsOf, type Destination } from "./destination-draft.ts";
@@ -29,7 +28,6 @@ export function DestinationEditor({
   const { keep, drop } = useDrafts.getState();
   const go = usePlace((place) => place.go);
   const [problem, setProblem] = useState<Error | null>(null);
-  const [isAsking, setIsAsking] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
   const draft = kept ?? draftOf(destination);
   const problems = problemsOf(draft);
@@ -66,16 +64,27 @@ export function DestinationEditor({
             void attempt(() => call("destinations.update", { id, enabled: next }));
           }}
         />
-        <Menu
-          trigger={<IconButton icon="more" small label="More: delete" />}
-          items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
-        />
+        <DeleteMenu
+          name={name}
+          onDelete={async () => {
+            await call("destinations.delete", { id });
+            drop(id);
+            go({ view: "destinations" });
+          }}
+        >
+          Its deliveries that are queued or waiting are cancelled. What it has sent stays on record, with its attempts; its shared secret is
+          gone for good.
+        </DeleteMenu>
       </header>
-      <form
-        className="pane-body"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
+      <DraftForm
+        problem={problem}
+        hasBar={kept !== undefined || problem !== null}
+        save="Save"
+        note="webhooks, headers and secret are read at the start of each round"
+        onSave={save}
+        onDiscard={() => {
+          setProblem(null);
+          drop(id);
         }}
       >
         <DestinationSteps
@@ -92,38 +101,7 @@ export function DestinationEditor({
             else drop(id);
           }}
         />
-        {kept === undefined && problem === null ? null : (
-          <footer className="save-bar">
-            <ProblemText error={problem} />
-            <Button type="submit" look="primary">
-              Save
-            </Button>
-            <Button
-              onClick={() => {
-                setProblem(null);
-                drop(id);
-              }}
-            >
-              Discard
-            </Button>
-            <span className="muted">webhooks, headers and secret are read at the start of each round</span>
-          </footer>
-        )}
-      </form>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setIsAsking(false)}
-        title={`Delete ${name}?`}
-        action="Delete"
-        onConfirm={async () => {
-          await call("destinations.delete", { id });
-          drop(id);
-          go({ view: "destinations" });
-        }}
-      >
-        Its deliveries that are queued or waiting are cancelled. What it has sent stays on record, with its attempts; its shared secret is
-        gone for good.
-      </ConfirmDialog>
+      </DraftForm>
     </section>
   );
 }

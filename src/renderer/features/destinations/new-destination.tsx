@@ -2,9 +2,8 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { Button } from "../../kit/controls.tsx";
+import { DraftForm } from "../../kit/draft-form.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
-import { ProblemText } from "../../kit/problem.tsx";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { changesOf, newDraft, problemsOf } from "./destination-draft.ts";
@@ -41,11 +40,13 @@ export function NewDestination({ sources, others }: { sources: AnswerOf<"sources
         {others.length === 0 ? null : <OthersMenu label="Another destination" others={others} />}
         <span className="grow" />
       </header>
-      <form
-        className="pane-body"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
+      <DraftForm
+        problem={problem}
+        save={draft.enabled ? "Make and enable it" : "Make it, disabled"}
+        onSave={create}
+        onDiscard={() => {
+          drop(newDestination);
+          go({ view: "destinations" });
         }}
       >
         <DestinationSteps
@@ -59,21 +60,7 @@ export function NewDestination({ sources, others }: { sources: AnswerOf<"sources
             keep(newDestination, { ...draft, ...changes });
           }}
         />
-        <footer className="save-bar">
-          <ProblemText error={problem} />
-          <Button type="submit" look="primary">
-            {draft.enabled ? "Make and enable it" : "Make it, disabled"}
-          </Button>
-          <Button
-            onClick={() => {
-              drop(newDestination);
-              go({ view: "destinations" });
-            }}
-          >
-            Discard
-          </Button>
-        </footer>
-      </form>
+      </DraftForm>
     </section>
   );
 }

@@ -4,11 +4,10 @@ import { useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { sourceKinds } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { CheckField, Choice, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
-import { Menu } from "../../kit/floats.tsx";
 import { Icon } from "../../kit/icon.tsx";
+import { DeleteMenu } from "../../kit/delete-menu.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
@@ -42,7 +41,6 @@ export function SourceEditor({
   const go = usePlace((place) => place.go);
   const change = usePlace((place) => place.change);
   const isNew = usePlace((place) => place.query["name"] === "edit");
-  const [isAsking, setIsAsking] = useState(false);
   const [refusal, setRefusal] = useState<Error | null>(null);
   const connected = destinations.filter((destination) => destination.sourceIds.includes(id));
 
@@ -72,10 +70,16 @@ export function SourceEditor({
         />
         <OthersMenu label="Another source" others={others} more={[{ label: "New source", icon: "add", onSelect: onCreate }]} />
         <span className="grow" />
-        <Menu
-          trigger={<IconButton icon="more" small label="More: delete" />}
-          items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
-        />
+        <DeleteMenu
+          name={name}
+          onDelete={async () => {
+            await call("sources.delete", { id });
+            go({ view: "sources" });
+          }}
+        >
+          Requests with its write key are unknown from then on, and it leaves{" "}
+          {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}. Its messages stay on record.
+        </DeleteMenu>
       </header>
       <div className="pane-body">
         {unknown === 0 ? null : (
@@ -167,19 +171,6 @@ export function SourceEditor({
         </section>
         <FaultsEditor faults={source.faults} onChange={(faults) => update({ faults: [...faults] })} />
       </div>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setIsAsking(false)}
-        title={`Delete ${name}?`}
-        action="Delete"
-        onConfirm={async () => {
-          await call("sources.delete", { id });
-          go({ view: "sources" });
-        }}
-      >
-        Requests with its write key are unknown from then on, and it leaves{" "}
-        {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}. Its messages stay on record.
-      </ConfirmDialog>
     </section>
   );
 }

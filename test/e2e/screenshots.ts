@@ -26,6 +26,9 @@ const shown: Record<string, string> = {
   "full-message-waiting-dark-wide": "live-dark",
   "full-attempt-timeout-light-wide": "attempt",
   "full-endpoint-light-wide": "endpoints",
+  "full-audience-light-wide": "audience",
+  "full-client-light-wide": "client",
+  "full-scenario-failed-light-wide": "scenario",
 };
 
 /** A part of one of them. */

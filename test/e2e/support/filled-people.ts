@@ -35,10 +35,13 @@ export async function fillPeople(inspector: RunningInspector, { name, event, use
       },
     ],
   };
-  const audience = await call("audiences.create", { name, rule, sync: "each-event" });
+  const crm = await call("destinations.list", {});
+  const destinationIds = crm.items.filter((destination) => destination.name === "CRM sync").map(({ id }) => id);
+  const audience = await call("audiences.create", { name, rule, destinationIds, sync: "each-event" });
   const trait = await call("computedTraits.create", {
     name: `Total of ${name}`.slice(0, 200),
-    computation: { aggregate: "sum", event, property, withinDays: 30 },
+    computation: { aggregate: "sum", event, property, withinDays: 30, where: [{ property, op: "exists" }] },
+    destinationIds,
   });
   const deletion = await call("deletions.create", { userIds: ["u_gone", "u_nobody"] });
   await call("pipeline.settle", {});
@@ -55,7 +58,10 @@ export async function fillPeople(inspector: RunningInspector, { name, event, use
 
 async function fillClient({ call }: RunningInspector, { name, userId, event, text }: Omit<PeopleWords, "property">): Promise<void> {
   const client = await call("clients.create", { name, writeKey: "wk_app" });
-  const track = { userId, event, properties: { city: text.slice(0, 1000) } };
-  for (let nth = 0; nth < 27; nth += 1) await call("clients.call", { id: client.id, type: "track", call: track });
+  const made = async (from: string): Promise<unknown> =>
+    call("clients.call", { id: client.id, type: "track", call: { userId, event: from, properties: { city: text.slice(0, 1000) } } });
+  for (const each of [event, "Cart Viewed", "Product Viewed"]) await made(each);
+  await call("clients.flush", { id: client.id });
   await call("pipeline.settle", {});
+  for (let nth = 0; nth < 7; nth += 1) await made(nth % 3 === 0 ? event : "Product Viewed");
 }

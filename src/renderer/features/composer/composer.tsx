@@ -10,6 +10,7 @@ import { copyText } from "../../kit/copy.tsx";
 import { Dialog } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { SnippetText } from "../../kit/snippet-text.tsx";
 import { isMac } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -142,7 +143,9 @@ function Form({ onDone }: { onDone: () => void }) {
             Copy
           </Button>
         </div>
-        <pre className="code composer-snippet">{snippet(kind, { ingestUrl, writeKey, type, body })}</pre>
+        <pre className="code composer-snippet">
+          <SnippetText text={snippet(kind, { ingestUrl, writeKey, type, body })} />
+        </pre>
       </section>
     </form>
   );

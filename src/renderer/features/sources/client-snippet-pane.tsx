@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
+import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useLive } from "../../stores/live-data.ts";
 import { clientSnippet, snippetKinds, type SnippetKind } from "./client-snippets.ts";
 
@@ -40,7 +41,7 @@ export function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
           </Button>
         </div>
         <pre className="code snippet" tabIndex={0} aria-label={`${kind} snippet`}>
-          {snippet}
+          <SnippetText text={snippet} />
         </pre>
         <p className="snippet-note muted">
           Success is answered once the messages are committed. A path prefix, a doubled slash and a trailing slash reach the same handlers,

@@ -1,11 +1,12 @@
 /** Live before the first message: real values to copy, a sample one press away, and the demo workspace. */
 
-import { useEffect, useState } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon, type IconName } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { SnippetText } from "../../kit/snippet-text.tsx";
 import { isMac, useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { CallError, call } from "../../transport/transport.ts";
@@ -75,7 +76,9 @@ export function Welcome() {
                 <Choice small label="As" value={kind} options={snippetKinds.map((value) => ({ value, label: value }))} onChange={setKind} />
               </div>
               <div className="snippet">
-                <pre className="code">{code}</pre>
+                <pre className="code">
+                  <SnippetText text={code} />
+                </pre>
                 <Button small icon="copy" shortcut="c" onClick={copy}>
                   Copy
                 </Button>
@@ -129,14 +132,22 @@ function Way({ source, kind }: { source: string; kind: string }) {
       <i />
       <Stop
         icon="endpoints"
-        title={endpoint === undefined ? "no test endpoint yet" : `test endpoint /${endpoint.path}`}
+        title={
+          endpoint === undefined ? (
+            "no test endpoint yet"
+          ) : (
+            <>
+              test endpoint <code>/{endpoint.path}</code>
+            </>
+          )
+        }
         text="answers 200"
       />
     </div>
   );
 }
 
-function Stop({ icon, title, text }: { icon: IconName; title: string; text: string }) {
+function Stop({ icon, title, text }: { icon: IconName; title: ReactNode; text: string }) {
   return (
     <span className="stop">
       <Icon name={icon} />

@@ -63,6 +63,16 @@ describe("hookyard/testing", () => {
     expect(() => hookyard.writeKey("Web")).toThrow("There is no source Web. There are: Shop, App.");
   });
 
+  test("does not wait for what an endpoint holds, nor for what is behind it", async () => {
+    const hookyard = await starting({ ...setup, endpoints: { Receiver: [{ do: "hang", times: 2 }, { status: 200 }] } });
+    await hookyard.send([message, message, message], { from: "Shop" });
+    await hookyard.expect({ deliveries: { count: 3, state: "sending" }, attempts: { never: true } });
+    await hookyard.advance("5s");
+    await hookyard.expect({ attempts: { count: 1, result: "timeout" } });
+    await hookyard.advance("idle");
+    await hookyard.expect({ deliveries: { count: 3, state: "delivered" } });
+  });
+
   test("changes, cancels, retries, and sends what is broken", async () => {
     const hookyard = await starting(setup);
     await hookyard.send(message, { from: "App" });

@@ -53,8 +53,8 @@ export type Hookyard = {
   /** Rejects with `ExpectationFailed`, whose message shows expected against actual and the attempts behind it. */
   expect(expectation: ExpectInput["expect"]): Promise<void>;
   /**
-   * For what the test does by itself, such as sending through a client library: waits until nothing is queued or being
-   * sent, and lets `within` and `never` count from its beginning.
+   * For what the test does by itself, such as sending through a client library: waits until nothing goes on while
+   * the clock stands, and lets `within` and `never` count from its beginning.
    */
   during<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Any call of the control API. */

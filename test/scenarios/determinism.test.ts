@@ -22,6 +22,7 @@ steps:
     users: [u_1, u_2, u_3]
     repeat: 2
     every: 40s
+    batch: 3
   - post: '{"batch":[{"type":"track","event":"No id","userId":"u_7"},7]}'
   - advance: 90s
   - expect:

@@ -23,8 +23,8 @@ export const audiences: Kind<AudiencesClaim, SeenAudience> = {
       ...counts.flatMap(([what, range, count]): Wrong[] =>
         range === undefined || isWithin(count, range) ? [] : wrong(what, rangeText(range), String(count)),
       ),
-      ...[inside].flat().flatMap((userId) => (members.has(userId) ? [] : wrong("in", userId, listed(members)))),
-      ...[outside].flat().flatMap((userId) => (members.has(userId) ? wrong("in", `not ${userId}`, listed(members)) : [])),
+      ...[inside].flat().flatMap((userId) => (members.has(userId) ? [] : wrong("members", `with ${userId}`, listed(members)))),
+      ...[outside].flat().flatMap((userId) => (members.has(userId) ? wrong("members", `without ${userId}`, listed(members)) : [])),
     ];
   },
   countOf: () => 1,

@@ -2,7 +2,7 @@
  * A pipeline with things set up in it by name, and what can be done to it. A scenario's steps and `hookyard/testing`
  * are both done through one; it knows the pipeline only by the contract's calls.
  *
- * After everything that is done, it waits until nothing is queued or being sent, so that what follows sees the whole of it.
+ * After everything that is done, it waits until nothing moves any more while the clock stands, so that what follows sees the whole of it.
  */
 
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
@@ -23,9 +23,6 @@ import {
 } from "./drafts.ts";
 import { createHistoryReader, type History, type SeenDelivery } from "./history.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
-
-/** Real time: a receiver has five seconds for an attempt, and a lane may have many of them. */
-const settleMs = 120_000;
 
 type Computed = { kind: "audiences" | "computedTraits"; id: string; key: string; sourceId: string };
 type FileSource = NonNullable<Scenario["sources"]>[string];
@@ -205,9 +202,12 @@ export class Session {
     return ran.attempts;
   }
 
+  /**
+   * An advance to where the clock stands ends when nothing runs any more. What a test endpoint holds, and what is queued
+   * behind it, waits for the clock, and only a later step moves that.
+   */
   async settle(): Promise<void> {
-    const { settled, queued, sending } = await this.pipeline.call("pipeline.settle", { timeoutMs: settleMs });
-    if (!settled) throw new Error(`After two minutes ${queued} deliveries were still queued and ${sending} being sent.`);
+    await this.pipeline.call("clock.advance", { byMs: 0 });
   }
 
   /** Clock time since it began. */

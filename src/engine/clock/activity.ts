@@ -19,6 +19,7 @@ export class Activity {
   #running = 0;
   #held = 0;
   #waiters: Waiter[] = [];
+  #onAwaited: (() => void)[] = [];
   #checkScheduled = false;
 
   begin(): Work {
@@ -51,11 +52,22 @@ export class Activity {
     return this.#running === 0 && (!includeHeld || this.#held === 0);
   }
 
+  /** Somebody waits until nothing runs: no time for work that takes its time. */
+  get isAwaited(): boolean {
+    return this.#waiters.length > 0;
+  }
+
+  /** Runs whenever somebody begins to wait. */
+  onAwaited(run: () => void): void {
+    this.#onAwaited.push(run);
+  }
+
   /** Resolves once nothing runs, looked at between two turns of the event loop, so that work handed on in a callback counts. */
   whenQuiet({ includeHeld = false, signal }: { includeHeld?: boolean; signal?: AbortSignal } = {}): Promise<void> {
     return new Promise((resolve) => {
       const waiter: Waiter = { includeHeld, resolve };
       this.#waiters.push(waiter);
+      for (const run of this.#onAwaited) run();
       signal?.addEventListener("abort", () => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
         resolve();

@@ -33,13 +33,11 @@ const leastReadingMs = 0.5;
 
 /** Others are busy when something came in or was sent this lately. The next slice is then this much later, and has what came meanwhile. */
 const busyMs = 50;
-const gatherMs = 10;
+const gatherMs = 50;
 
-/** An event loop that was at work for more than this share of a rest has none to spare, and gets another one … */
-const crowded = 0.8;
-
-/** … until it was left to others so many times as long as the slice had taken, but no longer than profiles may stand still. */
-const restFactor = 19;
+/** What others leave of the event loop is shared with them: of a loop with half its time to spare, a slice takes a third; of one with a twentieth, a fortieth. */
+const restFactor = 2;
+/** But no longer than profiles may stand still. */
 const longestRestMs = 400;
 
 /** Rows that are read for one slice: somewhat more than it comes to, between these. */
@@ -77,13 +75,15 @@ export class Follower {
   #oneByOne = 0;
   #othersAt = -Infinity;
   #loopShare = watchLoop();
-  /** When the last slice ended, and how long others then come first. */
+  /** When the last slice ended, how long it was, and whether others come first now. */
   #endedAt = -Infinity;
-  #restMs = 0;
+  #tookMs = 0;
+  #rests = false;
   #waiters: Waiter[] = [];
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+    options.activity.onAwaited(() => this.#hurry());
   }
 
   start(): void {
@@ -115,9 +115,7 @@ export class Follower {
     if (upTo >= newest) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#waiters.push({ upTo: newest, resolve, reject });
-      // Somebody waits: no more rest, and no pause after a failure.
-      this.#cancelTimer();
-      this.#restMs = 0;
+      this.#hurry();
       this.#wake();
     });
   }
@@ -126,7 +124,7 @@ export class Follower {
     if (this.#state !== "running" || this.#scheduled) return;
     this.#scheduled = true;
     this.#work ??= this.#options.activity.begin();
-    this.#rest(this.#restMs > 0 ? gatherMs : 0);
+    this.#rest(this.#rests ? gatherMs : 0);
   }
 
   #rest(ms: number): void {
@@ -138,8 +136,18 @@ export class Follower {
   #rested(): void {
     this.#timer = null;
     const rested = this.#options.clock.monotonic() - this.#endedAt;
-    if (this.#loopShare() > crowded && rested < this.#restMs) this.#rest(rested + gatherMs);
+    const busy = this.#loopShare();
+    const enough = Math.min(longestRestMs, (restFactor * this.#tookMs * busy) / (1 - busy));
+    if (rested < enough) this.#rest(rested + gatherMs);
     else this.#turn();
+  }
+
+  /** Somebody waits: no more rest, and no pause after a failure. */
+  #hurry(): void {
+    this.#rests = false;
+    if (this.#timer === null) return;
+    this.#cancelTimer();
+    this.#wake();
   }
 
   #cancelTimer(): void {
@@ -197,11 +205,10 @@ export class Follower {
   #pace(startedAt: number, { end }: Followed): void {
     if (end === "limit") this.#rows = Math.min(mostRows, this.#rows * 2);
     if (end === "time") this.#rows = Math.max(fewestRows, Math.round(this.#rows / 1.25));
-    const now = this.#options.clock.monotonic();
-    const took = now - startedAt;
-    const areBusy = startedAt - this.#othersAt < busyMs && this.#waiters.length === 0;
-    this.#restMs = areBusy ? Math.min(longestRestMs, took * restFactor) : 0;
-    this.#endedAt = now;
+    const { clock, activity } = this.#options;
+    this.#endedAt = clock.monotonic();
+    this.#tookMs = this.#endedAt - startedAt;
+    this.#rests = startedAt - this.#othersAt < busyMs && this.#waiters.length === 0 && !activity.isAwaited;
     this.#loopShare();
   }
 

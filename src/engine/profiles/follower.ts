@@ -33,7 +33,7 @@ const leastReadingMs = 0.5;
 
 /** Others are busy when something came in or was sent this lately. The next slice is then this much later, and has what came meanwhile. */
 const busyMs = 50;
-const gatherMs = 50;
+const gatherMs = 100;
 
 /** What others leave of the event loop is shared with them: of a loop with half its time to spare, a slice takes a third; of one with a twentieth, a fortieth. */
 const restFactor = 2;

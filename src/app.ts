@@ -96,7 +96,6 @@ export function createApp(options: AppOptions): App {
   function onCommitted(messages: number): void {
     ingested.add(messages);
     station.kick();
-    profiles.kick();
   }
   const ownMessages = createOwnMessages({ store, configuration, clock, changes, onCommitted });
   const suppressions = createSuppressions({ store, now: () => clock.now(), changes });
@@ -154,7 +153,10 @@ export function createApp(options: AppOptions): App {
     activity,
     changes,
     isSuppressed: suppressions.isSuppressed,
-    onCommitted,
+    onCommitted(messages) {
+      onCommitted(messages);
+      profiles.kick();
+    },
     report,
     host,
     port: ports.ingest,

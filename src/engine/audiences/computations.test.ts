@@ -42,7 +42,7 @@ function startFailing() {
   const parts = { store, clock, activity, changes, isSuppressed: () => false, report: (error: unknown) => void reported.push(error) };
   const configuration = createConfiguration({ ...parts, now: () => clock.now(), onChange: () => {}, onDestinationDeleted: () => {} });
   configuration.createSource({ name: "Shop" });
-  const ownMessages = createOwnMessages({ ...parts, configuration, onCommitted: () => profiles.kick() });
+  const ownMessages = createOwnMessages({ ...parts, configuration, onCommitted: () => {} });
   const computations = createComputations({ ...parts, configuration, ownMessages, caughtUp: () => profiles.caughtUp() });
   const profiles = createProfiles({
     ...parts,

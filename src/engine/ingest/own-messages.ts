@@ -15,6 +15,7 @@ import { traitWords } from "../../domain/trait-words.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes, Configuration } from "../pipeline.ts";
 import type { CommittedMessage, IncomingMessage, IncomingRequest, IngestStore } from "../ports.ts";
+import type { ProfileStore } from "../profile-ports.ts";
 import { route } from "../route/route.ts";
 import { wallNow } from "../wall.ts";
 
@@ -26,7 +27,7 @@ export type OwnMessages = {
 };
 
 type OwnMessagesOptions = {
-  store: Pick<IngestStore, "commit">;
+  store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
   configuration: Pick<Configuration, "destinations">;
   clock: Clock;
   changes: Changes;
@@ -39,7 +40,10 @@ export function createOwnMessages({ store, configuration, clock, changes, onComm
       const requests = batches.map(({ source, messages }) =>
         takeInOwn({ source, messages, destinations: configuration.destinations(), now: clock.now(), wallAt: wallNow() }),
       );
+      const { upTo, newest: last } = store.followed();
       const committed = store.commit(requests);
+      // They are nothing to profiles: these are at the end still, if they were, and nobody has to wait until they have looked.
+      if (upTo >= last) store.markFollowed(store.followed().newest);
       const messages = committed.flat();
       const newest = messages.slice(-100).map(({ id }) => messageIds.format(id));
       changes.noteMany("messages", newest, messages.length, true);

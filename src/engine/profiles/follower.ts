@@ -190,7 +190,8 @@ export class Follower {
       if (followed.changes.length > 0) onApplied(followed.changes);
       const fitting = this.#readingMs * Math.min(2, sliceMs / workedMs());
       this.#readingMs = Math.min(sliceMs, Math.max(leastReadingMs, fitting));
-      return { ...followed, newest: store.followed().newest };
+      // Those who follow may have committed messages of their own, and marked them as followed.
+      return { ...followed, ...store.followed() };
     });
   }
 

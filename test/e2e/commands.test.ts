@@ -90,9 +90,19 @@ describe("the keyboard alone", () => {
     await inspector.send([{ userId: "u_1", event: "First" }]);
     const { items } = await inspector.call("messages.list", {});
     const { page } = await open();
-    for (const place of [`/live/${items[0]?.id}`, "/sources", "/destinations", "/endpoints", "/retries", "/settings"]) {
+    /** With a heading that is there once the view has what it shows. */
+    const places: [place: string, heading: RegExp][] = [
+      [`/live/${items[0]?.id}`, /First/],
+      ["/sources", /./],
+      ["/destinations", /./],
+      ["/endpoints", /./],
+      ["/retries", /No delivery is waiting/],
+      ["/scenarios/outage.yaml", /An outage/],
+      ["/settings", /./],
+    ];
+    for (const [place, heading] of places) {
       await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
-      await page.getByRole("main").getByRole("heading").first().waitFor({ state: "attached" });
+      await page.getByRole("main").getByRole("heading", { name: heading }).first().waitFor({ state: "attached" });
       await page.evaluate("document.activeElement?.blur()");
       await page.evaluate("document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))");
       // Round once, wherever the focus begins; between the last control and the first one nothing has it.

@@ -68,6 +68,7 @@ export const shortcuts: readonly { keys: string[]; does: string; where: string }
   { keys: ["/"], does: "filter", where: "Live" },
   { keys: ["f"], does: "follow the tail", where: "Live" },
   { keys: ["r"], does: "retry now", where: "a message" },
+  { keys: ["r"], does: "run it, end the run", where: "a scenario" },
   { keys: ["c"], does: "copy as cURL", where: "a message" },
   { keys: ["[", "]"], does: "previous, next attempt", where: "a message" },
   { keys: ["Space"], does: "pause the clock, run it again", where: "everywhere" },

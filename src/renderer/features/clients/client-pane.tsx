@@ -2,7 +2,6 @@
 
 import { useState } from "react";
 import type { InputOf } from "../../../contract/contract.ts";
-import { CommitField } from "../../kit/commit-field.tsx";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
@@ -11,6 +10,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { TitleField } from "../frame/title-field.tsx";
 import { ClientBatches } from "./client-batches.tsx";
 import { ClientCalls } from "./client-calls.tsx";
 import { ClientQueue } from "./client-queue.tsx";
@@ -23,8 +23,6 @@ export function ClientPane({ client, others, problem, onCreate }: PaneProps) {
   const { id, name, state, queued } = client;
   const details = useLive("clients.get", { id }, ["clients", "sources"]).answer;
   const go = usePlace((place) => place.go);
-  const change = usePlace((place) => place.change);
-  const isNew = usePlace((place) => place.query["name"] === "edit");
   const [isAsking, setIsAsking] = useState(false);
   const [refusal, setRefusal] = useState<Error | null>(null);
   const update = (changes: Omit<InputOf<"clients.update">, "id">): Promise<unknown> => call("clients.update", { id, ...changes });
@@ -40,17 +38,7 @@ export function ClientPane({ client, others, problem, onCreate }: PaneProps) {
     <section className="pane editor" aria-label={`Client ${name}`}>
       <header className="pane-title">
         <h2 className="sr">{name}</h2>
-        <CommitField
-          label="Name"
-          shown="hidden"
-          name="title-field"
-          text={name}
-          startsSelected={isNew}
-          onCommit={async (text) => {
-            await update({ name: text });
-            change({ query: { name: null } });
-          }}
-        />
+        <TitleField name={name} onRename={(text) => update({ name: text })} />
         <OthersMenu label="Another client" others={others} more={[{ label: "New client", icon: "add", onSelect: onCreate }]} />
         {isOpen ? null : <span className="badge outline">{state}</span>}
         <span className="grow" />

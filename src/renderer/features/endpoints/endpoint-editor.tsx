@@ -12,6 +12,7 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { TitleField } from "../frame/title-field.tsx";
 import { leadsTo } from "./endpoint-address.ts";
 import { EndpointAddresses } from "./endpoint-addresses.tsx";
 import { useEndpointCommands, type Preset } from "./endpoint-commands.ts";
@@ -35,8 +36,6 @@ export function EndpointEditor({
 }) {
   const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
   const go = usePlace((place) => place.go);
-  const change = usePlace((place) => place.change);
-  const isNew = usePlace((place) => place.query["name"] === "edit");
   const [asks, setAsks] = useState<"path" | "delete" | null>(null);
   const { create, duplicate, rewind } = useEndpointCommands(onProblem);
   const users = destinations.flatMap((destination) =>
@@ -49,17 +48,7 @@ export function EndpointEditor({
     <section className="pane editor" aria-label={`Test endpoint ${name}`}>
       <header className="pane-title">
         <h2 className="sr">{name}</h2>
-        <CommitField
-          label="Name"
-          shown="hidden"
-          name="title-field"
-          text={name}
-          startsSelected={isNew}
-          onCommit={async (text) => {
-            await call("endpoints.update", { id, name: text });
-            change({ query: { name: null } });
-          }}
-        />
+        <TitleField name={name} onRename={(text) => call("endpoints.update", { id, name: text })} />
         <OthersMenu
           label="Another test endpoint"
           others={endpoints.map((other) => ({ label: other.name, go: () => go({ view: "endpoints", path: [other.id] }) }))}

@@ -14,6 +14,7 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { TitleField } from "../frame/title-field.tsx";
 import { FaultsEditor } from "./faults-editor.tsx";
 
 type Source = AnswerOf<"sources.get">;
@@ -39,8 +40,6 @@ export function SourceEditor({
   const { id, name } = source;
   const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
   const go = usePlace((place) => place.go);
-  const change = usePlace((place) => place.change);
-  const isNew = usePlace((place) => place.query["name"] === "edit");
   const [refusal, setRefusal] = useState<Error | null>(null);
   const connected = destinations.filter((destination) => destination.sourceIds.includes(id));
 
@@ -57,17 +56,7 @@ export function SourceEditor({
     <section className="pane editor" aria-label={`Source ${name}`}>
       <header className="pane-title">
         <h2 className="sr">{name}</h2>
-        <CommitField
-          label="Name"
-          shown="hidden"
-          name="title-field"
-          text={name}
-          startsSelected={isNew}
-          onCommit={async (text) => {
-            await update({ name: text });
-            change({ query: { name: null } });
-          }}
-        />
+        <TitleField name={name} onRename={(text) => update({ name: text })} />
         <OthersMenu label="Another source" others={others} more={[{ label: "New source", icon: "add", onSelect: onCreate }]} />
         <span className="grow" />
         <DeleteMenu

@@ -165,7 +165,8 @@ export class PipelineClock implements Clock {
     } finally {
       this.#standing = false;
       this.#wallBase = wallNow();
-      this.#save();
+      // A stop has stored the time already, and the store may be closed by now.
+      if (!this.#stopped) this.#save();
       this.#arm();
     }
     return { state: this.state(), ran: { attempts: this.#options.attemptsMade() - attemptsBefore } };

@@ -10,7 +10,7 @@ import { findUnreachable } from "./reachable.ts";
 export type RunText = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> & {
   text: string;
   start: StartPipeline;
-  /** Ends the run at its next call; the promise then rejects. */
+  /** Ends the run; the promise then rejects. */
   signal?: AbortSignal;
   /** Left running, for whoever wants to look at it. */
   keep?: (pipeline: RunningPipeline) => void;
@@ -36,13 +36,16 @@ export async function runText({ text, start, signal, keep, ...options }: RunText
   }
 }
 
+/** A call that is under way is not waited for: an advance can take long. */
 function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipeline {
+  const aborted = new Promise<never>((_resolve, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+  );
+  aborted.catch(() => undefined);
   return {
-    call: async (name, input) => {
+    call: (name, input) => {
       signal.throwIfAborted();
-      const answer = await call(name, input);
-      signal.throwIfAborted();
-      return answer;
+      return Promise.race([call(name, input), aborted]);
     },
   };
 }

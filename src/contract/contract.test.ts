@@ -28,8 +28,10 @@ describe("the contract", () => {
   });
 
   test.each([
+    "GET /api/sources",
     "POST /api/sources",
     "PATCH /api/sources/{id}",
+    "GET /api/destinations",
     "POST /api/destinations",
     "PATCH /api/destinations/{id}",
     "GET /api/messages",
@@ -46,13 +48,18 @@ describe("the contract", () => {
     "GET /api/endpoints/{id}/requests",
     "POST /api/deliveries/retry",
     "POST /api/unknown-keys/{writeKey}/adopt",
+    "POST /api/audiences",
+    "PATCH /api/audiences/{id}",
+    "POST /api/audiences/{id}/sync",
+    "POST /api/deletions",
     "GET /api/stats",
     "POST /api/reset",
   ])("has the stable call %s", (place) => {
     expect(places).toContain(place);
   });
 
-  test.each(["sources", "destinations", "endpoints", "clients", "retry-profiles", "jobs"])("lists, reads and deletes %s", (kind) => {
+  const kinds = ["sources", "destinations", "endpoints", "clients", "retry-profiles", "audiences", "computed-traits", "deletions", "jobs"];
+  test.each([...kinds, "scenario-runs"])("lists, reads and deletes %s", (kind) => {
     expect(places).toEqual(expect.arrayContaining([`GET /api/${kind}`, `GET /api/${kind}/{id}`, `DELETE /api/${kind}/{id}`]));
   });
 

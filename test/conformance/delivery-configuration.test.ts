@@ -230,3 +230,25 @@ describe("a reset", () => {
     expect(receiver.requests).toHaveLength(3);
   });
 });
+
+test("a destination has one to five webhooks with up to five headers of their own each, and is refused otherwise", async ({ start }) => {
+  const app = await start.app();
+  const upTo = <One>(count: number, one: (n: number) => One): One[] => Array.from({ length: count }, (_, n) => one(n));
+  const webhook = (n: number) => ({ url: `http://a.localhost/${n}` });
+  const withHeaders = (count: number) => [{ ...webhook(0), headers: Object.fromEntries(upTo(count, (n) => [`X-${n}`, "1"])) }];
+  const { id } = await app.destination(upTo(5, webhook));
+  await app.call("destinations.update", { id, webhooks: withHeaders(5) });
+  for (const [webhooks, sentence] of [
+    [[], "at least one webhook"],
+    [upTo(6, webhook), "at most 5 webhooks, not 6"],
+    [withHeaders(6), "at most 5 headers, not 6"],
+    [[{ ...webhook(0), headers: { "X-Signature": "mine" } }], "sets the header X-Signature itself"],
+    [[{ ...webhook(0), headers: { "X-A": "1", "x-a": "2" } }], "twice"],
+    [[{ url: "a.localhost/hook" }], "http://"],
+  ] as const) {
+    const refused = { status: 400, body: { code: "invalid", message: expect.stringContaining(sentence) } };
+    expect(await app.answer("destinations.create", { name: "B", sourceIds: [], webhooks: [...webhooks] })).toMatchObject(refused);
+    expect(await app.answer("destinations.update", { id, webhooks: [...webhooks] })).toMatchObject(refused);
+  }
+  expect((await app.call("destinations.list", {})).items).toMatchObject([{ name: "Receivers", webhooks: [{ url: webhook(0).url }] }]);
+});

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { certificate } from "../../test/support/raw-receiver.ts";
+import { startReceiver } from "../../test/support/webhook-receiver.ts";
 
 const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
@@ -22,14 +24,19 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function serve(...flags: string[]) {
-  const child = spawn(process.execPath, [cli, "serve", ...flags], { stdio: ["ignore", "pipe", "pipe"] });
+const serve = (...flags: string[]) => serveIn({}, ...flags);
+
+function serveIn(environment: Record<string, string>, ...flags: string[]) {
+  const child = spawn(process.execPath, [cli, "serve", ...flags], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...environment },
+  });
   children.push(child);
   let err = "";
   child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise<{ code: number | null; err: string }>((resolve) => child.on("close", (code) => resolve({ code, err })));
-  return { child, ended, line: async () => String((await lines.next()).value) };
+  return { child, ended, line: async () => String((await lines.next()).value), said: () => err };
 }
 
 type Ready = {
@@ -87,6 +94,64 @@ describe("hookyard serve", () => {
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual({ code: 0, err: "" });
   });
+
+  test("warns when others than this machine may reach it", async () => {
+    const running = serve("--data", ":memory:", ...freePorts, "--host", "0.0.0.0", "--json");
+    expect(JSON.parse(await running.line())).toMatchObject({ event: "ready" });
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toEqual({ code: 0, err: expect.stringMatching(/^Warning: Hookyard listens on 0\.0\.0\.0\. .*\n$/) });
+  });
+
+  test.runIf(process.platform === "linux")(
+    "opens the inspector with its token when asked to, and says when that is not possible",
+    async () => {
+      const opened = join(directory, "opened");
+      writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`, {
+        mode: 0o755,
+      });
+      const flags = ["--data", ":memory:", ...freePorts, "--json", "--open"];
+      const running = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
+      const without = serveIn({ PATH: "/nowhere" }, ...flags);
+      const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
+      await expect.poll(() => existsSync(opened), { timeout: 10_000 }).toBe(true);
+      expect(readFileSync(opened, "utf8")).toBe(`${uiUrl}/#token=${token}`);
+      running.child.kill("SIGTERM");
+      expect(await running.ended).toEqual({ code: 0, err: "" });
+
+      await without.line();
+      await expect.poll(without.said, { timeout: 10_000 }).toMatch(/^The browser could not be opened\. .*\n$/);
+      without.child.kill("SIGTERM");
+      expect((await without.ended).code).toBe(0);
+    },
+  );
+
+  // The second is where Linux has the system's store from.
+  test.runIf(process.platform === "linux").each(["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"])(
+    "delivers to who has a certificate of an authority in %s, and without it to nobody",
+    async (variable) => {
+      const receiver = await startReceiver(200, { ...certificate("valid"), host: "valid.localhost" });
+      const authority = join(directory, "authority.pem");
+      writeFileSync(authority, certificate("authority").cert);
+      const stateIn = async (environment: Record<string, string>) => {
+        const running = serveIn(environment, "--data", ":memory:", ...freePorts, "--json");
+        const { ingestUrl, uiUrl, token } = JSON.parse(await running.line()) as Ready;
+        const ask = async (path: string, body?: object) => {
+          const asked = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+          const answer = await fetch(`${uiUrl}/api/${path}`, { ...asked, headers: { Authorization: `Bearer ${token}` } });
+          return (await answer.json()) as { id: string; items: { state: string }[] };
+        };
+        const { id } = await ask("sources", { name: "Web", writeKey: "k" });
+        await ask("destinations", { name: "Billing", sourceIds: [id], webhooks: [{ url: receiver.url }] });
+        await fetch(`${ingestUrl}/v1/track`, { method: "POST", body: '{"writeKey":"k","userId":"u","event":"e"}' });
+        await ask("settle", {});
+        return (await ask("deliveries")).items.map(({ state }) => state);
+      };
+      const states = await Promise.all([stateIn({ [variable]: authority }), stateIn({})]);
+      expect(states).toEqual([["delivered"], ["failed"]]);
+      expect(receiver.requests).toHaveLength(1);
+      await receiver.stop();
+    },
+  );
 
   test("names the flag of a port that is taken", async () => {
     const other = createServer();

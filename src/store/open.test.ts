@@ -7,7 +7,7 @@ import { OpenError } from "../app-errors.ts";
 import { migrations } from "./migrations/migrations.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
-import { expectConsistent, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
+import { expectConsistent, openTestStore, request, temporaryDirectory, type TestStore } from "./store.fixture.ts";
 
 const ourId = 0x484b5944;
 
@@ -60,6 +60,16 @@ describe("a data file", () => {
     expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
     expect(db.pragma("application_id", { simple: true })).toBe(ourId);
     expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+  });
+
+  test("is safe against the death of the process, and against a power cut where the settings say so, also after a start", () => {
+    const one = openTestStore(temporaryDirectory());
+    const synchronous = ({ db }: TestStore) => db.pragma("synchronous", { simple: true });
+    expect(synchronous(one)).toBe(1);
+    one.store.saveSettings({ ...one.store.settings(), synchronous: "FULL" });
+    expect(synchronous(one)).toBe(2);
+    one.db.pragma("synchronous = NORMAL");
+    expect(synchronous(one.restarted())).toBe(2);
   });
 
   test("is opened again with all that is in it, in a directory that did not exist", () => {

@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
+import { detailsPage } from "./pages/details.ts";
 import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
@@ -67,5 +69,58 @@ describe("the live tail", () => {
     for (let nth = 0; nth < 6; nth += 1) await page.keyboard.press("PageDown");
     await live.selected.waitFor();
     expect(await live.rows.count()).toBeLessThan(80);
+  });
+
+  test("shares its room with the details by a line that is dragged, moved with the arrows, and kept", async ({ open, inspector }) => {
+    await inspector.shop();
+    await send(inspector, "Early", 1);
+    const { page } = await open();
+    const live = livePage(page);
+    const pane = detailsPage(page).pane;
+    const width = async (): Promise<number> => (await pane.boundingBox())?.width ?? 0;
+    await live.row(/Early 0 of/).click();
+    await pane.waitFor();
+    const before = await width();
+    const line = (await live.divider.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    await page.mouse.move(line.x + line.width / 2, line.y + line.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(line.x - 60, line.y + line.height / 2, { steps: 3 });
+    await page.mouse.up();
+    await expect.poll(width).toBeGreaterThan(before + 50);
+    const dragged = await width();
+    await live.divider.press("ArrowRight");
+    await expect.poll(width).toBe(dragged - 16);
+    await page.reload();
+    await expect.poll(width).toBe(dragged - 16);
+    await live.divider.dblclick();
+    await expect.poll(width).toBe(before);
+  });
+
+  test("is exported as NDJSON and as HAR: the selected message, or what matches", async ({ open, inspector }) => {
+    await inspector.shop();
+    await send(inspector, "Early", 3);
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open();
+    const live = livePage(page);
+    await live.row(/Early 1 of/).click();
+    const saved = async (item: string): Promise<{ name: string; text: string }> => {
+      await live.exportMenu.click();
+      const download = page.waitForEvent("download");
+      await live.menuItem(item).click();
+      const file = await download;
+      return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
+    };
+    const one = await saved("The selected message as NDJSON");
+    expect(one.name).toMatch(/\.ndjson$/);
+    expect(
+      one.text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as object),
+    ).toMatchObject([{ event: "Early 1", state: "delivered" }]);
+    const all = await saved("The newest 1,000 messages, as HAR");
+    expect(all.name).toMatch(/\.har$/);
+    const har = JSON.parse(all.text) as { log: { entries: object[] } };
+    expect(har.log.entries).toMatchObject(Array(3).fill({ request: { method: "POST" }, response: { status: 200 } }));
   });
 });

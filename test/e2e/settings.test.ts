@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
 import { framePage } from "./pages/frame.ts";
 import { settingsPage } from "./pages/settings.ts";
@@ -32,6 +33,29 @@ describe("settings", () => {
     expect(await ink()).toBe(dark);
     await settings.theme("system").click();
     await expect.poll(ink).toBe(light);
+  });
+
+  test("save the configuration as a file, without secrets unless asked, and read one", async ({ open, inspector }) => {
+    await inspector.shop();
+    const { page } = await open("/settings/configuration");
+    const settings = settingsPage(page);
+    const saved = async (): Promise<string> => {
+      const download = page.waitForEvent("download");
+      await settings.saveConfiguration.click();
+      return readFile(await (await download).path(), "utf8");
+    };
+    const text = await saved();
+    expect(JSON.parse(text)).toMatchObject({ sources: [{ name: "Shop web" }], destinations: [{ name: "Billing" }] });
+    expect(text).not.toContain("s3cret");
+    await settings.withSecrets.check();
+    expect(await saved()).toContain("s3cret");
+
+    const changed = text.replaceAll("Billing", "Invoices");
+    await settings.configurationFile.setInputFiles({ name: "mine.json", mimeType: "application/json", buffer: Buffer.from(changed) });
+    await settings.view.getByRole("status").filter({ hasText: "Read mine.json: 1 made" }).waitFor();
+    expect((await inspector.call("destinations.list", {})).items.map(({ name }) => name).toSorted()).toEqual(["Billing", "Invoices"]);
+    await settings.configurationFile.setInputFiles({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{") });
+    await settings.view.getByRole("alert").filter({ hasText: "none.json" }).waitFor();
   });
 
   test("remove all messages after saying what is lost, and Live begins anew", async ({ open, inspector }) => {

@@ -31,6 +31,7 @@ export function livePage(page: Page) {
     saved: list.getByRole("button", { name: "Saved filters" }),
     exportMenu: list.getByRole("button", { name: "Export messages" }),
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
+    divider: page.getByRole("separator", { name: "Width of the details" }),
     clearFilter: list.getByRole("button", { name: "Clear the filter" }),
     nothing: list.getByText("No message matches"),
     /** How many match, as the list tells who cannot see it. */

@@ -161,7 +161,8 @@ function Stop({ icon, title, text }: { icon: IconName; title: ReactNode; text: s
 
 const shop: readonly { icon: IconName; name: string; text: string }[] = [
   { icon: "sources", name: "Sources", text: "Shop web, Shop server, Shop app" },
-  { icon: "profiles", name: "Users", text: "240 users, 14 events" },
+  { icon: "profiles", name: "Profiles", text: "240 users, 14 events" },
+  { icon: "audiences", name: "Audience", text: "Big spenders" },
   { icon: "destinations", name: "Destinations", text: "Billing, CRM sync" },
   { icon: "endpoints", name: "Flaky webhook", text: "503 ×3 → reset → 200" },
 ];

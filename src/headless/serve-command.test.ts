@@ -153,6 +153,41 @@ describe("hookyard serve", () => {
     },
   );
 
+  test("connects to its webhooks and to nothing else", async () => {
+    const receiver = await startReceiver(200);
+    const dialled = join(directory, "dialled");
+    // Every connection of the process goes through here, whatever makes it.
+    const watch = `import { appendFileSync } from "node:fs";
+import { Socket } from "node:net";
+const { connect } = Socket.prototype;
+Socket.prototype.connect = function (...to) {
+  const [{ host, port }] = Array.isArray(to[0]) ? to[0] : to;
+  appendFileSync(${JSON.stringify(dialled)}, host + ":" + port + "\\n");
+  return connect.apply(this, to);
+};`;
+    writeFileSync(join(directory, "watch.mjs"), watch);
+    const running = serveIn({ NODE_OPTIONS: `--import ${join(directory, "watch.mjs")}` }, "--data", ":memory:", ...freePorts, "--json");
+    const { ingestUrl, uiUrl, token } = JSON.parse(await running.line()) as Ready;
+    const ask = async (path: string, body: object) => {
+      const headers = { Authorization: `Bearer ${token}` };
+      return (await (await fetch(`${uiUrl}/api/${path}`, { method: "POST", headers, body: JSON.stringify(body) })).json()) as {
+        id: string;
+      };
+    };
+    const { id } = await ask("sources", { name: "Web", writeKey: "k" });
+    await ask("destinations", { name: "Billing", sourceIds: [id], webhooks: [{ url: receiver.url }] });
+    await ask("audiences", { name: "All", members: ["u"] });
+    for (const event of ["a", "b"])
+      await fetch(`${ingestUrl}/v1/track`, { method: "POST", body: JSON.stringify({ writeKey: "k", userId: "u", event }) });
+    await ask("deletions", { userIds: ["u"] });
+    await ask("settle", {});
+    running.child.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+    expect(receiver.requests.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(readFileSync(dialled, "utf8").trimEnd().split("\n"))).toEqual(new Set([new URL(receiver.url).host]));
+    await receiver.stop();
+  });
+
   test("names the flag of a port that is taken", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));

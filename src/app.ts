@@ -222,6 +222,7 @@ export function createApp(options: AppOptions): App {
     queries: store,
     changes,
     settle: createSettle({ activity, clock, store, station, changes }),
+    trouble: () => ingest.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     async reset(what) {
       workspaces.stop();

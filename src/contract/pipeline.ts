@@ -9,6 +9,7 @@ const stats = z
     deliveries: z.object({ total: count, byState: z.record(z.enum(deliveryStates), count) }),
     rates: z.object({ ingestedPerSecond: z.number(), attemptsPerSecond: z.number() }),
     queueDepth: count.describe("Deliveries that are queued or being sent."),
+    trouble: z.string().nullable().describe("Why the data file took nothing in when a message came last; null when it did."),
   })
   .meta({ id: "Stats" });
 

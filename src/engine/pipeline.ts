@@ -48,6 +48,8 @@ export type Pipeline = {
   changes: ChangeFeed;
   /** Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is not waited for. */
   settle(timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }>;
+  /** Why the data file took nothing in when a message came last; null when it did. */
+  trouble(): Problem | null;
   rates(): { ingestedPerSecond: number; attemptsPerSecond: number };
   reset(what: "messages" | "everything"): Promise<void>;
 };

@@ -91,6 +91,7 @@ test("while the data file is locked the answer is 503, nothing is written, and t
   for (const { status, json } of refused) {
     expect([status, json]).toEqual([503, { success: false, code: "store_unavailable", message: expect.stringMatching(/locked.*\.$/) }]);
   }
+  expect(await app.call("stats.get", {})).toMatchObject({ trouble: expect.stringMatching(/locked.*\.$/) });
   db.exec("ROLLBACK");
 
   expect(await app.call("stats.get", {})).toMatchObject({ messages: before.messages, deliveries: before.deliveries });
@@ -98,6 +99,7 @@ test("while the data file is locked the answer is 503, nothing is written, and t
   expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
   // Nothing half-remembered: the same ids are no duplicates.
   expect((await app.send("/v1/batch", batch)).json).toMatchObject({ rejected: [{ index: 2 }], duplicates: [] });
+  expect(await app.call("stats.get", {})).toMatchObject({ trouble: null });
   expect((await app.send("/v1/track", numbered(3))).json).toEqual({ success: true });
   expect((await app.send("/v1/track", numbered(0))).json).toMatchObject({ duplicates: [{ messageId: "m0" }] });
   expect((await destination.received()).map(({ event }) => event ?? "").toSorted()).toEqual(["Event 0", "Event 1", "Event 2", "Event 3"]);

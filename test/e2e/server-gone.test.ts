@@ -1,8 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect } from "vitest";
+import { dataFileName } from "../../src/store/open.ts";
 import { composerPage } from "./pages/composer.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
+import { openGuarded } from "./support/guarded-page.ts";
+import { goInto } from "./support/inspector-place.ts";
 import { test } from "./support/inspector-test.ts";
+import { startInspector } from "./support/running-inspector.ts";
 
 describe("when the program is gone", () => {
   test("the page keeps what it has and says so, and goes on by itself when it is back", async ({ open, inspector }) => {
@@ -32,4 +40,30 @@ describe("when the program is gone", () => {
     await inspector.send([{ userId: "u_3", event: "After" }]);
     await live.row(/After/).waitFor();
   });
+});
+
+test("when the data file takes nothing in, the page says so and why, until it does again", async ({ browser }) => {
+  const data = mkdtempSync(join(tmpdir(), "hookyard-locked-"));
+  const inspector = await startInspector({ data });
+  const guarded = await openGuarded(browser, inspector.url);
+  const frame = framePage(guarded.page);
+  await inspector.shop();
+  await goInto(guarded.page, inspector.address, "/live");
+  await frame.clock.waitFor();
+  const other = new Database(join(data, dataFileName));
+  other.exec("BEGIN IMMEDIATE");
+  expect(await inspector.send([{ userId: "u_1", event: "Refused" }])).toBe(503);
+  await frame.trouble.filter({ hasText: "locked by another program" }).filter({ hasText: "503" }).waitFor();
+  other.exec("ROLLBACK");
+  other.close();
+  expect(await inspector.send([{ userId: "u_1", event: "Taken in" }])).toBe(200);
+  await livePage(guarded.page)
+    .row(/Taken in/)
+    .waitFor();
+  await expect.poll(() => frame.trouble.count()).toBe(0);
+  await inspector.call("pipeline.settle", {});
+  expect(guarded.problems()).toEqual([]);
+  await guarded.close();
+  await inspector.stop();
+  rmSync(data, { recursive: true });
 });

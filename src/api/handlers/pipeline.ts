@@ -6,7 +6,7 @@ export function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipe
     "stats.get": () => {
       const { messages, deliveries } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;
-      return { messages, deliveries, rates: pipeline.rates(), queueDepth: queued + sending };
+      return { messages, deliveries, rates: pipeline.rates(), queueDepth: queued + sending, trouble: pipeline.trouble()?.message ?? null };
     },
     "pipeline.settle": ({ timeoutMs }) => pipeline.settle(timeoutMs),
     "pipeline.reset": async ({ what }) => {

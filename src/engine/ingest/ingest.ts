@@ -55,6 +55,7 @@ export class Ingest {
   readonly #options: IngestOptions;
   readonly #queue: CommitQueue;
   readonly #server: Server;
+  #trouble: Problem | null = null;
   readonly #faultOf: (source: Source) => { delayMs: number; end: Source["faults"][number] | null };
 
   constructor(options: IngestOptions) {
@@ -69,6 +70,7 @@ export class Ingest {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
+        else this.#setTrouble(failure);
         problemAnswer(
           response,
           failure ?? problem(500, "internal", "Something went wrong inside Hookyard. It has been reported on its standard error."),
@@ -260,7 +262,18 @@ export class Ingest {
     return true;
   }
 
+  /** Why the store took nothing in when it was asked last; null when it did. */
+  get trouble(): Problem | null {
+    return this.#trouble;
+  }
+
+  #setTrouble(trouble: Problem): void {
+    if (this.#trouble?.message !== trouble.message) this.#options.changes.note("messages", null);
+    this.#trouble = trouble;
+  }
+
   #committed(committed: CommittedMessage[][]): void {
+    this.#trouble = null;
     const messages = committed.flat();
     const newest = messages.slice(-100).map(({ id }) => messageIds.format(id));
     this.#options.changes.noteMany("messages", newest, messages.length, true);

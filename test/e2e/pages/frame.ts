@@ -16,6 +16,7 @@ export function framePage(page: Page) {
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
     viewLink: (label: string) => views.getByRole("link", { name: label }),
     links: views.getByRole("link"),
+    trouble: page.getByRole("contentinfo").getByRole("alert"),
     status: page.getByRole("contentinfo"),
     toast: page.locator(".toast"),
     /** Shown while the program does not answer. */

@@ -17,11 +17,11 @@ type Call = { type?: "track" | "identify" | "page" | "screen" | "group" | "alias
 
 export type RunningInspector = Awaited<ReturnType<typeof startInspector>>;
 
-export async function startInspector() {
+export async function startInspector({ data = ":memory:" } = {}) {
   const reported: unknown[] = [];
   const report = (error: unknown): void => void reported.push(error);
   const app = createApp({
-    data: ":memory:",
+    data,
     ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
     version: "0.0.0",
     scenarios: join(root, "resources", "scenarios"),

@@ -150,6 +150,10 @@ function StatusBar() {
         <span className="state failed" role="alert">
           Hookyard does not answer. What you see is the last that was heard; this page goes on when it is back.
         </span>
+      ) : stats !== undefined && stats.trouble !== null ? (
+        <span className="state failed" role="alert">
+          Ingest answers 503. {stats.trouble}
+        </span>
       ) : (
         <span>
           {stats?.rates.ingestedPerSecond ?? 0} messages/s in, {stats?.rates.attemptsPerSecond ?? 0} attempts/s out

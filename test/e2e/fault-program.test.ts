@@ -104,6 +104,31 @@ describe("a fault program", () => {
     await expect.poll(() => endpoints.program.inputValue()).toMatch(/^drip.* → 503$/);
   });
 
+  test("has its rounds on a log or a linear axis, whichever was chosen last", async ({ open, inspector }) => {
+    await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    await inspector.call("clock.advance", { byMs: 3_600_000 });
+    const { page } = await open();
+    const details = detailsPage(page);
+    await livePage(page)
+      .row(/Order Completed/)
+      .click();
+    /** How far from the first round to the end of the window the newest stands. */
+    const newest = async (): Promise<number> => {
+      const [mark, axis] = [await details.mark(/^Round 9: http_error/).boundingBox(), await details.timeline.boundingBox()];
+      return ((mark?.x ?? 0) - (axis?.x ?? 0)) / (axis?.width ?? 1);
+    };
+    await details.scale("log").click();
+    await expect.poll(newest).toBeGreaterThan(0.5);
+    await details.scale("linear").click();
+    await expect.poll(newest).toBeLessThan(0.5);
+    await page.reload();
+    await expect.poll(newest).toBeLessThan(0.5);
+    expect(await details.scale("linear").getAttribute("aria-checked")).toBe("true");
+  });
+
   test("walks the timeline's marks with the arrows and opens an attempt with Enter", async ({ open, inspector }) => {
     await inspector.shop({ steps: [{ do: "answer", status: 503 }] });
     await inspector.call("clock.set", { mode: "paused" });

@@ -3,6 +3,14 @@
 import type { Page } from "playwright-core";
 
 export function destinationsPage(page: Page) {
+  const headersOf = (number: number) => {
+    const group = page.getByRole("group", { name: `Headers of webhook ${number}` });
+    return {
+      add: group.getByRole("button", { name: "Add a header" }),
+      name: (nth: number) => group.getByRole("textbox", { name: `Name of header ${nth} of webhook ${number}` }),
+      value: (nth: number) => group.getByRole("textbox", { name: `Value of header ${nth} of webhook ${number}` }),
+    };
+  };
   const list = page.getByRole("navigation", { name: "Destinations", exact: true });
   return {
     list,
@@ -14,6 +22,8 @@ export function destinationsPage(page: Page) {
     name: page.getByRole("textbox", { name: "Name", exact: true }),
     source: (name: string) => page.getByRole("checkbox", { name }),
     url: (number: number) => page.getByRole("textbox", { name: `URL of webhook ${number}` }),
+    addWebhook: page.getByRole("button", { name: "Add a webhook" }),
+    headersOf,
     chooseEndpoint: (number: number) => page.getByRole("button", { name: `Choose a test endpoint for webhook ${number}` }),
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
     secret: page.getByRole("textbox", { name: "Shared secret", exact: true }),

@@ -17,6 +17,7 @@ export function detailsPage(page: Page) {
     replay: pane.getByRole("button", { name: "Replay" }),
     close: pane.getByRole("button", { name: "Close the details" }),
     timeline,
+    scale: (name: "log" | "linear") => pane.getByRole("radiogroup", { name: "Scale" }).getByRole("radio", { name }),
     /** Each is named with its round and how it ended. */
     marks: timeline.getByRole("button"),
     mark: (name: string | RegExp) => timeline.getByRole("button", { name }),

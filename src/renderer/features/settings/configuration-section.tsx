@@ -43,8 +43,8 @@ export function ConfigurationSection() {
   return (
     <>
       <p className="muted">
-        Sources, destinations, test endpoints, retry profiles and settings. Reading a file makes what is new, changes what has the same
-        write key or name, and leaves everything else.
+        Sources, destinations, test endpoints, retry profiles, audiences, computed traits, simulated clients and settings. Reading a file
+        makes what is new, changes what has the same write key or name, and leaves everything else.
       </p>
       <CheckField
         label="With the shared secrets, in readable form"

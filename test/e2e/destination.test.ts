@@ -1,0 +1,40 @@
+import { describe, expect } from "vitest";
+import { destinationsPage } from "./pages/destinations.ts";
+import { test } from "./support/inspector-test.ts";
+
+describe("a destination", () => {
+  test("is set up in steps: from the catalog, its sources, five URLs, headers, a secret, and it is on", async ({ open, inspector }) => {
+    await inspector.call("sources.create", { name: "Shop web", writeKey: inspector.writeKey });
+    await inspector.call("sources.create", { name: "Back office" });
+    const { page } = await open("/destinations");
+    const destinations = destinationsPage(page);
+    await destinations.setUpFirst.click();
+    await destinations.fresh.getByText("from the catalog").waitFor();
+    await destinations.name.fill("Billing");
+    await destinations.source("Shop web").check();
+    for (const number of [1, 2, 3, 4, 5]) {
+      if (number > 1) await destinations.addWebhook.click();
+      await destinations.url(number).fill(`http://billing.localhost/${number}`);
+    }
+    await destinations.fresh.getByText("A destination has at most 5 webhooks.").waitFor();
+    const headers = destinations.headersOf(2);
+    await headers.add.click();
+    await headers.name(1).fill("Host");
+    await headers.value(1).fill("billing");
+    await destinations.fresh.getByText("Hookyard sets the header Host itself.", { exact: false }).waitFor();
+    await headers.name(1).fill("X-Team");
+    await destinations.secret.fill("s3cret");
+    await destinations.make.click();
+    await destinations.editor("Billing").waitFor();
+
+    const { items } = await inspector.call("destinations.list", {});
+    expect(items).toMatchObject([{ name: "Billing", enabled: true, hasSharedSecret: true, sourceIds: [expect.any(String)] }]);
+    expect(items[0]?.webhooks.map(({ url, headers: own }) => [new URL(url).pathname, own])).toEqual([
+      ["/1", {}],
+      ["/2", { "X-Team": "billing" }],
+      ["/3", {}],
+      ["/4", {}],
+      ["/5", {}],
+    ]);
+  });
+});

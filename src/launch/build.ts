@@ -104,7 +104,7 @@ async function bundleForNode({ outDir, entry, format, file }: Bundle): Promise<v
 }
 
 /** File by file, with its types. */
-function emitClient(outDir: string): Promise<void> {
+export function emitClient(outDir: string): Promise<void> {
   return emit(join(root, "src", "client", "tsconfig.build.json"), outDir);
 }
 

@@ -1,17 +1,20 @@
-/** `hookyard/testing` as it is published: built, in somebody's `node_modules`, for `import`, for `require` and for their compiler. */
+/** `hookyard/testing` and `hookyard/client` as they are published: built, in somebody's `node_modules`, for `import`, for `require` and for their compiler. */
 
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bundleTesting, root } from "../../src/launch/build.ts";
+import { bundleTesting, emitClient, root } from "../../src/launch/build.ts";
 
 const project = mkdtempSync(join(tmpdir(), "hookyard-package-"));
 const installed = join(project, "node_modules");
 
 beforeAll(async () => {
-  await bundleTesting(join(installed, "hookyard", "out", "testing"));
+  await Promise.all([
+    bundleTesting(join(installed, "hookyard", "out", "testing")),
+    emitClient(join(installed, "hookyard", "out", "client")),
+  ]);
   copyFileSync(join(root, "package.json"), join(installed, "hookyard", "package.json"));
   mkdirSync(join(installed, "@types"));
   for (const name of ["better-sqlite3", "zod", "@types/node"]) symlinkSync(join(root, "node_modules", name), join(installed, name));
@@ -74,4 +77,26 @@ await hookyard.expect({ deliveries: { stat: "delivered" } });
     expect(out).toContain("'destination' does not exist");
     expect(out).toContain("'stat' does not exist");
   });
+});
+
+test("the built client library sends from a plain program, and its types are there", async () => {
+  writeFileSync(
+    join(project, "client.mjs"),
+    `import { createServer } from "node:http";
+import { Analytics } from "hookyard/client";
+const server = createServer(async (request, response) => {
+  let body = "";
+  for await (const chunk of request.setEncoding("utf8")) body += chunk;
+  process.stdout.write(request.url + " " + JSON.parse(body).batch.map(({ type, event }) => type + " " + event).join());
+  response.end("{}");
+}).listen(0, "127.0.0.1", async () => {
+  const analytics = new Analytics("wk", { endpoint: "http://127.0.0.1:" + server.address().port });
+  analytics.track({ userId: "u", event: "Signed Up" });
+  await analytics.close();
+  server.close();
+});
+`,
+  );
+  expect(await run(["client.mjs"])).toEqual({ code: 0, out: "/v1/batch track Signed Up" });
+  expect(existsSync(join(installed, "hookyard", "out", "client", "client.d.ts"))).toBe(true);
 });

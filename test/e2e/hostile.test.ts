@@ -42,12 +42,11 @@ describe("strings from outside", () => {
       });
       const { page } = await open("/settings");
       const wrong: Record<string, string[]> = {};
+      const wide = { width: 1440, height: 900 };
       for (const sight of fullSights(workspace).filter(({ isAlike }) => isAlike !== true)) {
+        await page.setViewportSize(wide);
         await show(page, sight);
-        for (const size of [
-          { width: 1440, height: 900 },
-          { width: 1100, height: 700 },
-        ]) {
+        for (const size of [wide, { width: 1100, height: 700 }]) {
           await page.setViewportSize(size);
           const findings = await layoutFindings(page);
           if (findings.length > 0) wrong[`${sight.name}, ${size.width}`] = findings;

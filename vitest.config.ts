@@ -13,8 +13,8 @@ const resolve = { alias: { "hookyard/testing": fileURLToPath(new URL("src/testin
 
 export default defineConfig({
   test: {
-    // Every file has its own real sockets and stores; two at a time is what a small machine carries.
-    maxWorkers: 2,
+    // Every file has its own real sockets and stores, and waits for them half of its time: three at a time keep two cores busy.
+    maxWorkers: 3,
     projects: [
       { resolve, test: { ...patience, name: "parts", include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
       {

@@ -26,7 +26,7 @@ import { follow, type Followed } from "./follow.ts";
  * What a slice may take: short beside the 50 ms for which the event loop may be blocked, and long enough for some hundred
  * messages, whose users' rows then share pages: a transaction of 250 writes half as much for each as one of 50.
  */
-const sliceMs = 10;
+const sliceMs = 5;
 
 /** Of that, some is for reading messages in any case. */
 const leastReadingMs = 0.5;

@@ -27,8 +27,11 @@ export function createMessages({ store, configuration, ingest, sender, changes }
       // Somebody may have made a source of the key meanwhile, or a crash may have come between the two.
       const source = configuration.sourceByWriteKey(writeKey) ?? configuration.createSource({ name, writeKey });
       if (isProblem(source)) return source;
-      await ingest.adopt(source);
-      changes.note("unknown-keys", writeKey);
+      try {
+        await ingest.adopt(writeKey);
+      } finally {
+        changes.note("unknown-keys", writeKey);
+      }
       return source;
     },
     forgetUnknownKey(writeKey) {

@@ -138,7 +138,8 @@ export type IngestStore = {
 
   keepUnknownKeyRequest(request: Omit<UnknownKeyRequest, "id">): void;
   unknownKeys(): UnknownKey[];
-  unknownKeyRequests(writeKey: string): UnknownKeyRequest[];
+  oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null;
+  forgetUnknownKeyRequest(id: number): void;
   forgetUnknownKey(writeKey: string): void;
 };
 

@@ -246,11 +246,12 @@ function unknownKeys(db: Db) {
             (SELECT path FROM unknown_key_requests AS newest WHERE newest.write_key = kept.write_key ORDER BY id DESC LIMIT 1) AS lastPath
      FROM unknown_key_requests AS kept GROUP BY write_key ORDER BY lastAt DESC`,
   );
-  const ofKey = db.prepare<[string], Omit<UnknownKeyRequest, "headers"> & { headers: string }>(
+  const oldest = db.prepare<[string], Omit<UnknownKeyRequest, "headers"> & { headers: string }>(
     `SELECT id, write_key AS writeKey, received_at AS receivedAt, wall_at AS wallAt, method, path, headers, ip, body
-     FROM unknown_key_requests WHERE write_key = ? ORDER BY id`,
+     FROM unknown_key_requests WHERE write_key = ? ORDER BY id LIMIT 1`,
   );
-  const remove = db.prepare("DELETE FROM unknown_key_requests WHERE write_key = ?");
+  const remove = db.prepare("DELETE FROM unknown_key_requests WHERE id = ?");
+  const removeAll = db.prepare("DELETE FROM unknown_key_requests WHERE write_key = ?");
   return {
     keepUnknownKeyRequest: db.transaction((request: Omit<UnknownKeyRequest, "id">): void => {
       const { writeKey, receivedAt, wallAt, method, path, headers, ip, body } = request;
@@ -258,8 +259,11 @@ function unknownKeys(db: Db) {
       trim.run(maxUnknownKeyRequests);
     }),
     unknownKeys: () => list.all(),
-    unknownKeyRequests: (writeKey: string): UnknownKeyRequest[] =>
-      ofKey.all(writeKey).map((row) => ({ ...row, headers: JSON.parse(row.headers) as [string, string][] })),
-    forgetUnknownKey: (writeKey: string): void => void remove.run(writeKey),
+    oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null {
+      const row = oldest.get(writeKey);
+      return row === undefined ? null : { ...row, headers: JSON.parse(row.headers) as [string, string][] };
+    },
+    forgetUnknownKeyRequest: (id: number): void => void remove.run(id),
+    forgetUnknownKey: (writeKey: string): void => void removeAll.run(writeKey),
   };
 }

@@ -11,9 +11,10 @@ import { isProblem, notFound, problem, type Problem } from "../../domain/problem
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
-import type { CommittedMessage, IngestStore, QueryStore } from "../ports.ts";
+import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, UnknownKeyRequest } from "../ports.ts";
+import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { startTimer, wallNow } from "../wall.ts";
+import { nextTurn, startTimer, wallNow } from "../wall.ts";
 import { createAnsweringServer } from "./answering-server.ts";
 import { batchAnswer, browserSettings, problemAnswer, send, success, writeCors } from "./answers.ts";
 import { decompress, readBody } from "./body.ts";
@@ -26,7 +27,7 @@ import { takeIn, takeInMalformed, type RequestFacts } from "./take-in.ts";
 import { keyInBody, keyInHeader } from "./write-key.ts";
 
 type IngestOptions = {
-  store: IngestStore & Pick<QueryStore, "messageSource">;
+  store: IngestStore & Atomically & Pick<QueryStore, "messageSource">;
   configuration: {
     sourceByWriteKey(key: string): Source | undefined;
     source(id: Source["id"]): Source | undefined;
@@ -101,19 +102,44 @@ export class Ingest {
     limit.cancel();
   }
 
-  /** Takes in what was kept for a write key that has become a source's. */
-  async adopt(source: Source): Promise<void> {
-    for (const kept of this.#options.store.unknownKeyRequests(source.writeKey)) {
-      const call = parsePath(splitTarget(kept.path).path);
-      if (call === null || call.call === "settings" || call.call === "metrics") continue;
-      const body = Buffer.from(kept.body);
-      const parsed = parseBody(body, call.call === "batch");
-      if (isProblem(parsed) || parsed.items.length === 0) continue;
-      const typeFromPath = call.call === "single" ? call.type : null;
-      const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
-      await this.#queue.add(takeIn({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body }, parsed));
+  /**
+   * Takes in what was kept for a write key that has become a source's, one request after the other. Each is forgotten in
+   * the transaction that takes it in, so that whoever adopts at the same time, or again, finds only the others.
+   */
+  async adopt(writeKey: string): Promise<void> {
+    const work = this.#options.activity.begin();
+    try {
+      while (this.#adoptOldest(writeKey)) await nextTurn();
+    } finally {
+      work.end();
     }
-    this.#options.store.forgetUnknownKey(source.writeKey);
+  }
+
+  /** False when there is none left, or no source that has the key. */
+  #adoptOldest(writeKey: string): boolean {
+    const { store, configuration } = this.#options;
+    const kept = store.oldestUnknownKeyRequest(writeKey);
+    const source = configuration.sourceByWriteKey(writeKey);
+    if (kept === null || source === undefined) return false;
+    const request = this.#keptRequest(source, kept);
+    const committed = store.atomically(() => {
+      store.forgetUnknownKeyRequest(kept.id);
+      return request === null ? [] : store.commit([request]);
+    });
+    if (request !== null) this.#committed(committed);
+    return true;
+  }
+
+  /** Null when nothing in it is a message. */
+  #keptRequest(source: Source, kept: UnknownKeyRequest): IncomingRequest | null {
+    const call = parsePath(splitTarget(kept.path).path);
+    if (call === null || call.call === "settings" || call.call === "metrics") return null;
+    const body = Buffer.from(kept.body);
+    const parsed = parseBody(body, call.call === "batch");
+    if (isProblem(parsed) || parsed.items.length === 0) return null;
+    const typeFromPath = call.call === "single" ? call.type : null;
+    const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
+    return takeIn({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body }, parsed);
   }
 
   /** Resolves when all that was taken in by now is committed, or could not be. */

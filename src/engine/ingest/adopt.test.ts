@@ -1,0 +1,90 @@
+/** What was kept for a write key is taken in once, however often and with whatever between it is adopted. */
+
+import { expect, test } from "vitest";
+import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
+import { expectConsistent, openTestStore, startOfTime, type TestStore } from "../../store/store.fixture.ts";
+import { createChangeFeed } from "../changes.ts";
+import { Activity } from "../clock/activity.ts";
+import { createConfiguration } from "../configuration.ts";
+import { Ingest } from "./ingest.ts";
+
+const bodies = [`{"userId":"u","event":"first"}`, `no JSON`, `{"userId":"u","event":"second"}`, `{"userId":"u","event":"third"}`];
+
+function keepRequests({ store }: TestStore): void {
+  for (const body of bodies) {
+    store.keepUnknownKeyRequest({
+      writeKey: "lost",
+      receivedAt: startOfTime,
+      wallAt: startOfTime,
+      method: "POST",
+      path: "/v1/track",
+      headers: [],
+      ip: "127.0.0.1",
+      body: Buffer.from(body),
+    });
+  }
+}
+
+function startOn({ store }: TestStore) {
+  const clock = createSteppedClock(startOfTime);
+  const changes = createChangeFeed();
+  const activity = new Activity();
+  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const created = configuration.sourceByWriteKey("lost") ?? configuration.createSource({ name: "Found", writeKey: "lost" });
+  if (!("writeKey" in created)) throw new Error(created.message);
+  const ingest = new Ingest({
+    store,
+    configuration,
+    clock,
+    activity,
+    changes,
+    isSuppressed: () => false,
+    onCommitted: () => {},
+    report: (error) => {
+      throw error;
+    },
+    host: "127.0.0.1",
+    port: 0,
+  });
+  return { configuration, source: created, activity, adopt: () => ingest.adopt("lost") };
+}
+
+const events = ({ db }: TestStore) => db.prepare("SELECT event FROM messages ORDER BY id").pluck().all();
+
+test("adopted twice at once, every request is taken in once, in order", async () => {
+  const one = openTestStore();
+  keepRequests(one);
+  const { adopt } = startOn(one);
+  await Promise.all([adopt(), adopt()]);
+  expect(events(one)).toEqual(["first", "second", "third"]);
+  expect(one.store.unknownKeys()).toEqual([]);
+  expectConsistent(one.db);
+});
+
+test("what the store refuses half-way stays kept, and the next adoption goes on there, also after a restart", async () => {
+  const one = openTestStore();
+  keepRequests(one);
+  one.db.exec(`CREATE TRIGGER full BEFORE INSERT ON messages WHEN NEW.event = 'third' BEGIN SELECT RAISE(ABORT, 'full'); END`);
+  await expect(startOn(one).adopt()).rejects.toThrow("full");
+  expect(events(one)).toEqual(["first", "second"]);
+  expect(one.store.unknownKeys()).toMatchObject([{ writeKey: "lost", requests: 1 }]);
+  one.db.exec("DROP TRIGGER full");
+  const again = one.restarted();
+  await startOn(again).adopt();
+  expect(events(again)).toEqual(["first", "second", "third"]);
+  expect(again.store.unknownKeys()).toEqual([]);
+  expectConsistent(again.db);
+});
+
+test("it is at work until all is taken in, and when its source is deleted meanwhile the rest stays kept", async () => {
+  const one = openTestStore();
+  keepRequests(one);
+  const { adopt, activity, configuration, source } = startOn(one);
+  const adopted = adopt();
+  expect(activity.isQuiet(true)).toBe(false);
+  configuration.deleteSource(source.id);
+  await adopted;
+  expect(activity.isQuiet(true)).toBe(true);
+  expect(events(one)).toEqual(["first"]);
+  expect(one.store.unknownKeys()).toMatchObject([{ writeKey: "lost", requests: 3 }]);
+});

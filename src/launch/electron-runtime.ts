@@ -9,25 +9,26 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 /** As long as people wait for a first start without believing that it hangs. */
-const downloadMs = 20_000;
+export const downloadMs = 20_000;
 
-/** The executable, or null. */
-export function findRuntime(): string | null {
-  const directory = packageDirectory();
+/** The executable, or null. As the package itself does it: `path.txt` is written last, so that without it a download was cut off. */
+export function findRuntime(directory: string | null = packageDirectory()): string | null {
   if (directory === null) return null;
-  const dist = process.env["ELECTRON_OVERRIDE_DIST_PATH"] ?? join(directory, "dist");
+  const elsewhere = process.env["ELECTRON_OVERRIDE_DIST_PATH"];
   const nameFile = join(directory, "path.txt");
-  const file = join(dist, existsSync(nameFile) ? readFileSync(nameFile, "utf8") : "electron");
+  const name = existsSync(nameFile) ? readFileSync(nameFile, "utf8") : elsewhere ? "electron" : null;
+  if (name === null) return null;
+  const file = join(elsewhere || join(directory, "dist"), name);
   return existsSync(file) ? file : null;
 }
 
 /** One attempt, by the package's own script. Answers the executable, or null. */
-export async function downloadRuntime(): Promise<string | null> {
-  const directory = packageDirectory();
+export async function downloadRuntime(directory: string | null = packageDirectory()): Promise<string | null> {
   if (directory === null) return null;
-  const child = spawn(process.execPath, [join(directory, "install.js")], { stdio: "ignore", timeout: downloadMs, killSignal: "SIGKILL" });
-  await new Promise((resolve) => child.on("error", resolve).on("exit", resolve));
-  return findRuntime();
+  const signal = AbortSignal.timeout(downloadMs);
+  const child = spawn(process.execPath, [join(directory, "install.js")], { stdio: "ignore", signal, killSignal: "SIGKILL" });
+  await new Promise((resolve) => child.on("error", () => undefined).on("close", resolve));
+  return findRuntime(directory);
 }
 
 /**

@@ -1,8 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 const start = fileURLToPath(new URL("./start.ts", import.meta.url));
 const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
@@ -30,6 +35,47 @@ test.runIf(process.platform === "linux")("without a display it says so in one se
   expect(code).toBe(0);
   // Only the build may say something there.
   expect(errors.replace(/^Building Hookyard…\n/, "")).toBe("");
+});
+
+test.runIf(process.platform === "linux")("where Electron's runtime cannot be had it asks for it once, and opens the browser", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "hookyard-start-"));
+  const asked: string[] = [];
+  const mirror = createServer(({ url = "" }, response) => {
+    asked.push(url);
+    response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => mirror.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    mirror.close();
+    rmSync(directory, { recursive: true });
+  });
+  const opened = join(directory, "opened");
+  writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\ntouch "${opened}"\n`, { mode: 0o755 });
+  writeFileSync(join(directory, "nobody.mjs"), "process.getuid = () => 1000;");
+  const child = spawn(process.execPath, [start, "--data", ":memory:", ...freePorts], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...process.env,
+      DISPLAY: ":0",
+      PATH: `${directory}:${process.env["PATH"]}`,
+      NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
+      ELECTRON_OVERRIDE_DIST_PATH: join(directory, "dist"),
+      ELECTRON_MIRROR: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/`,
+      electron_config_cache: join(directory, "cache"),
+    },
+  });
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const sentence = "Electron's runtime is not here and could not be downloaded, so Hookyard opens its inspector in your browser.";
+  expect(String((await lines.next()).value)).toBe(sentence);
+  await expect.poll(() => existsSync(opened), { timeout: 15_000 }).toBe(true);
+  child.kill("SIGTERM");
+  expect(await once(child, "close")).toEqual([0, null]);
+  expect(asked).toEqual([expect.stringMatching(/electron-v[\w.-]+\.zip$/)]);
+  expect(errors.replace("Building Hookyard…\n", "")).toBe("Downloading Electron's runtime, for 20 seconds at most…\n");
 });
 
 test("asked for help it says at once what it takes, and builds nothing", async () => {

@@ -3,7 +3,7 @@
 import { buildDesktopIfStale } from "./build-desktop.ts";
 import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
-import { downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
+import { downloadMs, downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
 import { asksForHelp, startHelp } from "./help.ts";
 import { runServe } from "./run-serve.ts";
 
@@ -20,7 +20,7 @@ const machine: Machine = {
 };
 
 if (chooseHost(machine).host === "desktop-after-download") {
-  process.stderr.write("Downloading Electron's runtime, for 20 seconds at most…\n");
+  process.stderr.write(`Downloading Electron's runtime, for ${downloadMs / 1000} seconds at most…\n`);
   runtime = await downloadRuntime();
   machine.runtime = runtime === null ? "unavailable" : "there";
 }

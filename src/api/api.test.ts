@@ -162,6 +162,15 @@ describe("the control API on the whole pipeline", () => {
     expect(swapped.webhooks[1]?.id).not.toBe(webhooks[0]?.id);
   });
 
+  test("makes a custom retry profile of every built-in one", async () => {
+    for (const { id: _, builtIn, name, ...members } of (await ask("retryProfiles.list", {})).items) {
+      expect(builtIn).toBe(true);
+      expect(await ask("retryProfiles.create", { ...members, name: `my-${name}` })).toMatchObject(members);
+    }
+    const beyond = { name: "beyond", retriedStatuses: [{ from: 500, to: 1000 }] };
+    expect(await refused("retryProfiles.create", beyond)).toMatchObject([400, "invalid", expect.stringContaining("100 and 999")]);
+  });
+
   test("refuses device mode in a sentence", async () => {
     const input = { name: "A", sourceIds: [], webhooks: [{ url: "http://a.localhost/" }], connectionMode: "device" };
     expect(await refused("destinations.create", input)).toMatchObject([400, "device_mode_unsupported", expect.stringContaining("cloud")]);

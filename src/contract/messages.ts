@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { statusPattern } from "../domain/http-status.ts";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails } from "./deliveries.ts";
@@ -75,7 +76,7 @@ export const messageCalls = [
       userId: oneOrMany(z.string()).optional().describe("Known or anonymous."),
       event: oneOrMany(z.string()).optional(),
       reason: oneOrMany(z.string()).optional(),
-      status: oneOrMany(z.string().regex(/^([1-5]xx|[1-5]\d\d)$/))
+      status: oneOrMany(z.string().regex(statusPattern))
         .optional()
         .describe("Of the newest answer: `503`, or `5xx` for all of its hundred."),
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { byId, deleted, listOf, time } from "./shapes.ts";
@@ -9,7 +10,7 @@ const sourceKind = z.enum(sourceKinds);
 export const ingestFault = z
   .strictObject({
     do: z.enum(["answer", "delay", "cut"]),
-    status: z.int().min(200).max(599).optional().describe("`answer`: 500 when left out."),
+    status: z.int().min(200).max(highestStatus).optional().describe("`answer`: 500 when left out."),
     retryAfter: z.int().min(0).optional().describe("`answer`: seconds in a `Retry-After` header."),
     delayMs: z.int().min(0).max(600_000).optional().describe("How long the request waits first; goes with the other two as well."),
     times: z.int().min(0).optional().describe("Serves this many requests, then is over."),

@@ -37,6 +37,10 @@ describe("what is retried", () => {
     expect(answers("standard-webhooks").some((status) => status >= 200 && status <= 299)).toBe(false);
   });
 
+  test.each(["svix", "convoy"])("by %s: all that is no success, up to the last status there is", (name) => {
+    expect(answers(name)).toEqual([...range(100, 199), ...range(300, 999)]);
+  });
+
   test.each<[Outcome, boolean]>([
     ["timeout", true],
     ["connection_error", true],

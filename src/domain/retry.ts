@@ -1,4 +1,5 @@
 import type { RetryProfile } from "./configuration.ts";
+import { highestStatus, lowestStatus } from "./http-status.ts";
 import { drawUnit } from "./random.ts";
 import type { Outcome } from "./states.ts";
 
@@ -34,8 +35,8 @@ const svix: RetryProfile = {
   windowMs: 36 * hour,
   timeoutMs: 15 * second,
   retriedStatuses: [
-    { from: 100, to: 199 },
-    { from: 300, to: 999 },
+    { from: lowestStatus, to: 199 },
+    { from: 300, to: highestStatus },
   ],
   retryTimeouts: true,
   retryConnectionErrors: true,
@@ -63,9 +64,9 @@ const standardWebhooks: RetryProfile = {
   jitter: 0.1,
   windowMs: 96 * hour,
   retriedStatuses: [
-    { from: 100, to: 199 },
+    { from: lowestStatus, to: 199 },
     { from: 300, to: 409 },
-    { from: 411, to: 999 },
+    { from: 411, to: highestStatus },
   ],
 };
 

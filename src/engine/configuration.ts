@@ -5,6 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { defaultSettings, type Destination, type RetryProfile, type Settings, type Source } from "../domain/configuration.ts";
+import { highestStatus, lowestStatus } from "../domain/http-status.ts";
 import { destinationIds, retryProfileIds, sourceIds, type DestinationId, type RetryProfileId, type SourceId } from "../domain/ids.ts";
 import { conflict, invalid, isProblem, notFound, type Problem } from "../domain/problem.ts";
 import { builtInProfiles } from "../domain/retry.ts";
@@ -310,8 +311,8 @@ function checkProfile({ name, schedule, jitter, windowMs, timeoutMs, retriedStat
   if (!(jitter >= 0 && jitter <= 1)) return invalid("Jitter is between 0 and 1.");
   if (!(windowMs > 0)) return invalid("The window is more than 0.");
   if (!(timeoutMs >= 100 && timeoutMs <= 600_000)) return invalid("The timeout is between 0.1 seconds and 10 minutes.");
-  if (retriedStatuses.some(({ from, to }) => !(from >= 100 && to <= 599 && from <= to)))
-    return invalid("Retried statuses are ranges between 100 and 599.");
+  if (retriedStatuses.some(({ from, to }) => !(from >= lowestStatus && to <= highestStatus && from <= to)))
+    return invalid(`Retried statuses are ranges between ${lowestStatus} and ${highestStatus}.`);
   return null;
 }
 

@@ -85,6 +85,23 @@ describe("an answer", () => {
   });
 });
 
+describe("an answer beyond HTTP's own statuses", () => {
+  test("is final, retried where the profile says so, and found by its status", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const receiver = await start.receiver(700);
+    const { id } = await app.destination([receiver.url]);
+    const final = await app.send();
+    await app.settle();
+    expect(await app.delivery(final)).toMatchObject({ state: "failed", attempts: [{ outcome: "http_error", response: { status: 700 } }] });
+
+    await app.call("destinations.update", { id, retryProfile: "svix" });
+    const retried = await app.send();
+    await app.settle();
+    expect(await app.delivery(retried)).toMatchObject({ state: "waiting" });
+    expect((await app.call("messages.list", { status: "700" })).items.map((message) => message.id)).toEqual([retried, final]);
+  });
+});
+
 describe("mixed failures", () => {
   test("are retried at the webhook that may be retried only, and failed once none is left", async ({ start }) => {
     const app = await start.app({ clock: "paused" });

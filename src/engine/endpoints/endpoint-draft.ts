@@ -2,6 +2,7 @@
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Step, TestEndpoint } from "../../domain/configuration.ts";
+import { highestStatus } from "../../domain/http-status.ts";
 import { conflict, invalid, isProblem } from "../../domain/problem.ts";
 import type { Problem } from "../../domain/problem.ts";
 import type { EndpointDraft } from "../pipeline.ts";
@@ -68,8 +69,8 @@ function findWrong(step: Step): string | null {
   const { times, chance, status, delayMs, forMs, body, headers = {} } = step;
   if (times !== undefined && (!Number.isSafeInteger(times) || times < 1)) return "`times` is a whole number from 1.";
   if (chance !== undefined && !(chance >= 0 && chance <= 1)) return "`chance` is a share from 0 to 1.";
-  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599))
-    return "`status` is a whole number from 200 to 599.";
+  if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= highestStatus))
+    return `\`status\` is a whole number from 200 to ${highestStatus}.`;
   if (step.do === "redirect" && status !== undefined && (status < 300 || status > 399)) return "a redirect has a `status` from 300 to 399.";
   if (!isWait(delayMs)) return "`delayMs` is from 0 to 86400000 (24 hours).";
   if (!isWait(forMs)) return "`forMs` is from 0 to 86400000 (24 hours).";

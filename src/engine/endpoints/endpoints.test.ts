@@ -213,7 +213,7 @@ describe("a draft", () => {
     ["chance", { steps: [{ do: "answer", chance: 1.1 }] }],
     ["chance", { steps: [{ do: "answer", chance: Number.NaN }] }],
     ["status", { steps: [{ do: "answer", status: 199 }] }],
-    ["status", { steps: [{ do: "answer", status: 600 }] }],
+    ["status", { steps: [{ do: "answer", status: 1000 }] }],
     ["status", { steps: [{ do: "redirect", status: 200 }] }],
     ["delayMs", { steps: [{ do: "answer", delayMs: -1 }] }],
     ["delayMs", { steps: [{ do: "answer", delayMs: 86_400_001 }] }],

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { builtInProfiles } from "../../domain/retry.ts";
 import { parseDelays, parseStatuses, retriedWords, scheduleWords, statusesText } from "./retry-words.ts";
 
@@ -35,10 +36,11 @@ describe("what is typed", () => {
       { from: 402, to: 404 },
     ]);
     expect(parseStatuses("50, 4xy")).toBeNull();
+    expect(parseStatuses("099")).toBeNull();
   });
 
   test("ranges survive being printed and read", () => {
-    const status = fc.integer({ min: 100, max: 599 });
+    const status = fc.integer({ min: lowestStatus, max: highestStatus });
     fc.assert(
       fc.property(fc.array(fc.record({ from: status, to: status })), (ranges) => {
         expect(parseStatuses(statusesText(ranges))).toEqual(ranges);

@@ -58,7 +58,7 @@ export function parseStatuses(text: string): Range[] | null {
 function parseRange(text: string): Range | null {
   const hundred = /^([1-9])xx$/i.exec(text)?.[1];
   if (hundred !== undefined) return { from: Number(hundred) * 100, to: Number(hundred) * 100 + 99 };
-  const match = /^(\d{3})(?:\s*[-–]\s*(\d{3}))?$/.exec(text);
+  const match = /^([1-9]\d\d)(?:\s*[-–]\s*([1-9]\d\d))?$/.exec(text);
   if (match === null) return null;
   const from = Number(match[1]);
   return { from, to: match[2] === undefined ? from : Number(match[2]) };

@@ -1,6 +1,7 @@
 /** What a scenario can expect. Each subject chooses things with `of` and then says what must be true of every one of them. */
 
 import { z } from "zod";
+import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { deliveryStates, messageStates, outcomes } from "../../domain/states.ts";
 import { duration, expectedCount, expectedDuration, expectedNumber, expectedValue } from "./matcher.ts";
 import { members } from "./members.ts";
@@ -27,13 +28,13 @@ export const ofDeliveries = members({
   state: oneOrSeveral(deliveryState).optional(),
 }).meta({ id: "ScenarioDeliveries" });
 
-const resultPattern = new RegExp(`^(?:[1-5]\\d\\d|${outcomes.join("|")})$`);
+const resultPattern = new RegExp(`^(?:[1-9]\\d\\d|${outcomes.join("|")})$`);
 const resultWords = "a status such as 503, or success, http_error, timeout, connection_error or tls_error";
 /** An attempt in one word: the status of the answer, or what came of it. */
-const result = z.union([whole(100, 599), z.string().regex(resultPattern, resultWords)], { error: resultWords });
-const resultsPattern = new RegExp(`^(?:[1-5]\\d\\d|${outcomes.join("|")})(?: x[1-9]\\d{0,3})?$`);
+const result = z.union([whole(lowestStatus, highestStatus), z.string().regex(resultPattern, resultWords)], { error: resultWords });
+const resultsPattern = new RegExp(`^(?:[1-9]\\d\\d|${outcomes.join("|")})(?: x[1-9]\\d{0,3})?$`);
 const resultsWords = `${resultWords}; several alike as 503 x3`;
-const results = z.union([whole(100, 599), z.string().regex(resultsPattern, resultsWords)], { error: resultsWords });
+const results = z.union([whole(lowestStatus, highestStatus), z.string().regex(resultsPattern, resultsWords)], { error: resultsWords });
 
 const ofAttempts = members({
   ...messageChoice,
@@ -143,7 +144,7 @@ const requestsClaim = noCountWithNever(
     ...recordedParts,
     ...signed,
     answered: z
-      .union([whole(100, 599), oneOf(["hang", "reset", "close", "truncate", "drip", "garbage"])], {
+      .union([whole(lowestStatus, highestStatus), oneOf(["hang", "reset", "close", "truncate", "drip", "garbage"])], {
         error: "a status, or hang, reset, close, truncate, drip or garbage",
       })
       .optional()

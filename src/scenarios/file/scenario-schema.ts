@@ -1,6 +1,7 @@
 /** The whole scenario file. `resources/scenario.schema.json` is generated from it. */
 
 import { z } from "zod";
+import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { duration } from "./matcher.ts";
 import { expectation, ofDeliveries } from "./expectation-schema.ts";
 import { members } from "./members.ts";
@@ -15,7 +16,7 @@ export const callTypes = ["identify", "track", "page", "screen", "group", "alias
 const message = z.looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" }).meta({ id: "ScenarioMessage" });
 
 const stepName = text.optional().describe("What the step is for, in the report.");
-const answer = z.union([whole(100, 599), z.literal("cut")], { error: "a status such as 200, or cut" });
+const answer = z.union([whole(lowestStatus, highestStatus), z.literal("cut")], { error: "a status such as 200, or cut" });
 
 /** Of anything that is sent: from whom, how often, and what the ingest port must say to it. */
 const sending = {

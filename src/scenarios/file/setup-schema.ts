@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { step as apiStep } from "../../contract/endpoints.ts";
 import { ingestFault as apiFault } from "../../contract/sources.ts";
+import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
 import { members } from "./members.ts";
@@ -33,7 +34,7 @@ export function named<Thing extends z.ZodType>(thing: Thing) {
 
 const fault = members({
   do: oneOf(["answer", "delay", "cut"]),
-  status: whole(200, 599)
+  status: whole(200, highestStatus)
     .optional()
     .describe(apiFault.shape.status.description ?? ""),
   retryAfter: whole(0, 86_400)
@@ -72,7 +73,7 @@ const programStep = members({
     .optional()
     .describe(apiStep.shape.match.description ?? ""),
   chance: share.optional().describe(apiStep.shape.chance.description ?? ""),
-  status: whole(200, 599).optional(),
+  status: whole(200, highestStatus).optional(),
   headers: headers.optional(),
   body: text.optional(),
   delay: duration.optional().describe("Clock time before the step does what it does."),

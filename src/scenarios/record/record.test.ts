@@ -133,6 +133,14 @@ steps:
     expect((await recorded()).text).toContain("results: [ 200 ]");
   });
 
+  test("keeps a status that HTTP has no meaning for", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer", status: 700 }] });
+    await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url }] });
+    await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
+    expect((await recorded()).text).toContain("results: [ 700 ]");
+  });
+
   test("leaves out an expectation that the scenario cannot meet, and says which", async () => {
     const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
     const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer", status: 503 }] });

@@ -23,6 +23,7 @@ const examples: [string, ProgramStep[]][] = [
     [{ do: "drip", forMs: 20_000 }, { do: "redirect", status: 308 }, { do: "garbage" }, { do: "truncate", status: 500 }],
   ],
   ["hang", [{ do: "hang" }]],
+  ["700", [{ do: "answer", status: 700 }]],
 ];
 
 describe("a program as text", () => {
@@ -50,7 +51,8 @@ describe("a program as text", () => {
   test.each([
     ["", /at least one step/],
     ["503 → hnag", /“hnag” is not a step/],
-    ["700", /“700” is not a step/],
+    ["199", /“199” is not a step/],
+    ["1000", /“1000” is not a step/],
     ["503 ×0", /not a number of requests/],
     ["hang soon", /“soon” is not understood/],
     ["200 after lunch", /not a time/],

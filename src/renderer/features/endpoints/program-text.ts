@@ -81,7 +81,7 @@ const actions: Record<string, ProgramStep["do"]> = {
   cut: "truncate",
 };
 
-const isStatus = (word: string | undefined): boolean => word !== undefined && /^[2-5]\d\d$/.test(word);
+const isStatus = (word: string | undefined): boolean => word !== undefined && /^[2-9]\d\d$/.test(word);
 const unit = /^(ms|s|m|min|h)$/i;
 
 /** The step, or what is wrong with it. */
@@ -90,7 +90,7 @@ function parseStep(words: readonly string[]): ProgramStep | string {
   const [first = ""] = words;
   const action = Object.hasOwn(actions, first.toLowerCase()) ? actions[first.toLowerCase()] : undefined;
   if (action === undefined && !isStatus(first)) {
-    return `“${first}” is not a step. Write a status from 200 to 599, or ${stepActions.slice(1).join(", ")}.`;
+    return `“${first}” is not a step. Write a status from 200 to 999, or ${stepActions.slice(1).join(", ")}.`;
   }
   const step: ProgramStep = { do: action ?? "answer" };
   if (action !== undefined) rest.shift();

@@ -78,7 +78,7 @@ function StatusField({ step, number, onChange }: FieldsProps) {
         startsSelected
         inputMode="numeric"
         text={String(status)}
-        check={(text) => (/^[2-5]\d\d$/.test(text.trim()) ? null : "A status is a whole number from 200 to 599.")}
+        check={(text) => (/^[2-9]\d\d$/.test(text.trim()) ? null : "A status is a whole number from 200 to 999.")}
         onCommit={async (text) => {
           await onChange({ ...step, status: Number(text) });
           setIsOther(false);

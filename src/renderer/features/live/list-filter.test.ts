@@ -26,7 +26,7 @@ describe("a filter as a question to the API", () => {
 
   test("the API takes it", () => {
     const filter = parseFilter(
-      'type:track,page state:failed source:"Shop web" user:u_1 event:Login status:503,4xx attempts:3,>10 reason:disabled cart',
+      'type:track,page state:failed source:"Shop web" user:u_1 event:Login status:503,4xx,7xx,999 attempts:3,>10 reason:disabled cart',
     );
     expect(calls["messages.list"].query.safeParse(listFilterOf(filter, sources)).success).toBe(true);
   });
@@ -50,14 +50,15 @@ describe("what cannot be asked", () => {
     ["type:trak", "There is no type “trak”."],
     ["state:lost", "There is no state “lost”."],
     ["status:abc", "“abc” is not a status."],
-    ["status:600", "“600” is not a status."],
+    ["status:099", "“099” is not a status."],
+    ["status:1000", "“1000” is not a status."],
     ["attempts:many", "“many” is not a number of attempts."],
   ])("%s is said in a sentence", (text, sentence) => {
     expect(problemOf(parseFilter(text))).toContain(sentence);
   });
 
   test("what can be asked is no problem", () => {
-    expect(problemOf(parseFilter("type:alias state:cancelled status:200,5xx attempts:<=2 user:x anything"))).toBeNull();
+    expect(problemOf(parseFilter("type:alias state:cancelled status:100,200,5xx,700,9XX,999 attempts:<=2 user:x anything"))).toBeNull();
   });
 });
 

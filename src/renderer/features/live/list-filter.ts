@@ -1,6 +1,7 @@
 /** From what a user wrote in the filter to what the API is asked; what cannot be asked becomes a sentence. */
 
 import type { InputOf } from "../../../contract/contract.ts";
+import { statusPattern } from "../../../domain/http-status.ts";
 import { messageStates, messageTypes, type MessageState, type MessageType } from "../../../domain/states.ts";
 import type { Filter } from "./filter-text.ts";
 
@@ -35,7 +36,7 @@ export function problemOf({ values }: Filter): string | null {
   if (type !== undefined) return `There is no type “${type}”. The types are ${messageTypes.join(", ")}.`;
   const state = values.state?.find((value) => !isState(value));
   if (state !== undefined) return `There is no state “${state}”. The states are ${messageStates.join(", ")}.`;
-  const status = values.status?.find((value) => !/^[1-5](?:xx|\d\d)$/i.test(value));
+  const status = values.status?.find((value) => !statusPattern.test(value.toLowerCase()));
   if (status !== undefined) return `“${status}” is not a status. Write one such as 503, or 5xx for all of its hundred.`;
   const attempts = values.attempts?.find((value) => !/^(?:[<>]=?)?\d{1,6}$/.test(value));
   if (attempts !== undefined) return `“${attempts}” is not a number of attempts. Write 3, >3, >=3, <3 or <=3.`;

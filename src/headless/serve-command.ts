@@ -76,8 +76,17 @@ function readConfiguration(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Refusal(`${file} is not valid JSON: ${messageOf(error)}`);
+    throw new Refusal(`${file} is not valid JSON: ${jsonFault(text, error)}`);
   }
+}
+
+/** Some faults come with the text around their place, which may be a secret: it is told by its line instead. */
+function jsonFault(text: string, error: unknown): string {
+  const message = messageOf(error);
+  const quoting = /^(Unexpected .+?), (?:\.\.\.)?"(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(message);
+  if (quoting === null) return message;
+  const [, fault, quoted = ""] = quoting;
+  return `${fault} near line ${text.slice(0, text.indexOf(quoted) + quoted.length / 2).split("\n").length}`;
 }
 
 type Running = {

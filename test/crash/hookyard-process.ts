@@ -15,14 +15,20 @@ export type HookyardProcess = {
   ready: Promise<Addresses | null>;
   /** What it said on standard error, once it has ended. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; errors: string }>;
+  /** What it said so far. */
+  said: { output: string; errors: string };
   kill(signal: "SIGKILL" | "SIGTERM"): void;
 };
 
-export function startHookyard(data: string): HookyardProcess {
-  const child = spawn(process.execPath, [cli, "serve", "--data", data, "--json", ...anyPorts], { stdio: ["ignore", "pipe", "pipe"] });
-  let errors = "";
+export function startHookyard(data: string, flags: readonly string[] = []): HookyardProcess {
+  const all = ["serve", "--data", data, "--json", ...anyPorts, ...flags];
+  const child = spawn(process.execPath, [cli, ...all], { stdio: ["ignore", "pipe", "pipe"] });
+  const said = { output: "", errors: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said.output += text;
+  });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    errors += text;
+    said.errors += text;
   });
   const ready = new Promise<Addresses | null>((resolve) => {
     createInterface(child.stdout)
@@ -32,9 +38,9 @@ export function startHookyard(data: string): HookyardProcess {
   const ended = once(child, "close").then(([code, signal]) => ({
     code: code as number | null,
     signal: signal as NodeJS.Signals | null,
-    errors,
+    errors: said.errors,
   }));
-  return { ready, ended, kill: (signal) => void child.kill(signal) };
+  return { ready, ended, said, kill: (signal) => void child.kill(signal) };
 }
 
 /** A call of the control API. */

@@ -4,7 +4,6 @@ import type { WindowOf } from "./presenters.ts";
 export function windowsOf(pipeline: Pipeline): WindowOf {
   return ({ destinationId }) => {
     const destination = pipeline.configuration.destination(destinationId);
-    if (destination === undefined) return null;
-    return pipeline.configuration.retryProfile(destination.retryProfile)?.windowMs ?? null;
+    return destination === undefined ? null : pipeline.configuration.retryProfileOf(destination).windowMs;
   };
 }

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RetryProfile } from "./configuration.ts";
-import { builtInProfiles, isRetryable, nextRoundAt, plannedRounds, type RoundOptions } from "./retry.ts";
+import { builtInProfiles, documented, isRetryable, nextRoundAt, plannedRounds, profileOf, type RoundOptions } from "./retry.ts";
 import type { Outcome } from "./states.ts";
 
 const profile = (name: string): RetryProfile => builtInProfiles.find((each) => each.name === name) as RetryProfile;
-const documented = profile("documented");
 const start = Date.UTC(2026, 10, 21);
 const first: RoundOptions = {
   profile: documented,
@@ -17,6 +16,12 @@ const first: RoundOptions = {
   jitter: false,
 };
 const window = 4 * 3_600_000;
+
+test("documented stands in for a profile that is not there", () => {
+  expect(profileOf(builtInProfiles, "svix").name).toBe("svix");
+  expect(profileOf(builtInProfiles, "gone")).toBe(documented);
+  expect(profileOf([], undefined)).toBe(documented);
+});
 
 describe("what is retried", () => {
   const answers = (name: string): number[] =>

@@ -7,7 +7,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-const documented: RetryProfile = {
+export const documented: RetryProfile = {
   name: "documented",
   schedule: { kind: "exponential", firstMs: 10 * second, factor: 2, capMs: 30 * minute },
   jitter: 0.1,
@@ -71,6 +71,11 @@ const standardWebhooks: RetryProfile = {
 };
 
 export const builtInProfiles: RetryProfile[] = [documented, hosted, svix, convoy, standardWebhooks];
+
+/** The one of that name; `documented` stands in for one that is not there. */
+export function profileOf(profiles: readonly RetryProfile[], name: string | undefined): RetryProfile {
+  return profiles.find((profile) => profile.name === name) ?? documented;
+}
 
 export function isRetryable(profile: RetryProfile, outcome: Outcome, status: number | null): boolean {
   switch (outcome) {

@@ -8,7 +8,7 @@ import { defaultSettings, type Destination, type RetryProfile, type Settings, ty
 import { highestStatus, lowestStatus } from "../domain/http-status.ts";
 import { destinationIds, retryProfileIds, sourceIds, type DestinationId, type RetryProfileId, type SourceId } from "../domain/ids.ts";
 import { conflict, invalid, isProblem, notFound, type Problem } from "../domain/problem.ts";
-import { builtInProfiles } from "../domain/retry.ts";
+import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 import type { Changes, Configuration, DestinationDraft, SourceDraft } from "./pipeline.ts";
 import type { ConfigurationStore, NewDestination } from "./ports.ts";
@@ -69,8 +69,11 @@ export function createConfiguration({
     return result;
   }
 
-  const retryProfile = (name: string): RetryProfile | undefined =>
-    builtInProfiles.find((profile) => profile.name === name) ?? customProfiles.find((profile) => profile.name === name);
+  const retryProfiles = (): (RetryProfile & { id: RetryProfileId | null })[] => [
+    ...builtInProfiles.map((profile) => ({ ...profile, id: null })),
+    ...customProfiles,
+  ];
+  const isProfile = (name: string): boolean => retryProfiles().some((profile) => profile.name === name);
 
   const sourceOf = (draft: SourceDraft): Omit<Source, "id"> => ({
     name: draft.name,
@@ -119,8 +122,10 @@ export function createConfiguration({
     for (const id of destination.sourceIds) {
       if (!sources.some((source) => source.id === id)) return invalid(`There is no source ${sourceIds.format(id)} to connect.`);
     }
-    if (retryProfile(destination.retryProfile) === undefined) {
-      const names = [...builtInProfiles, ...customProfiles].map(({ name }) => name).join(", ");
+    if (!isProfile(destination.retryProfile)) {
+      const names = retryProfiles()
+        .map(({ name }) => name)
+        .join(", ");
       return invalid(`There is no retry profile ${JSON.stringify(destination.retryProfile)}. There are: ${names}.`);
     }
     return checkWebhooks(destination.webhooks);
@@ -133,7 +138,7 @@ export function createConfiguration({
       sourceIds: [...new Set(draft.sourceIds)],
       webhooks: withKnownWebhooks(draft.webhooks, before),
       sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
-      retryProfile: draft.retryProfile ?? "documented",
+      retryProfile: draft.retryProfile ?? documented.name,
       payload: draft.payload ?? "documented",
       createdAt: before?.createdAt ?? now(),
     };
@@ -219,10 +224,10 @@ export function createConfiguration({
       return null;
     },
 
-    retryProfiles: () => [...builtInProfiles.map((profile) => ({ ...profile, id: null })), ...customProfiles],
-    retryProfile,
+    retryProfiles,
+    retryProfileOf: (destination) => profileOf([...builtInProfiles, ...customProfiles], destination.retryProfile),
     createRetryProfile(draft) {
-      const wrong = checkProfile(draft, retryProfile(draft.name) !== undefined);
+      const wrong = checkProfile(draft, isProfile(draft.name));
       if (wrong !== null) return wrong;
       const created = store.insertRetryProfile(draft);
       return changed("retry-profiles", retryProfileIds.format(created.id), created);
@@ -231,7 +236,7 @@ export function createConfiguration({
       const before = profileById(id);
       if (isProblem(before)) return before;
       const profile = { ...before, ...defined(changesOfProfile), id };
-      const wrong = checkProfile(profile, profile.name !== before.name && retryProfile(profile.name) !== undefined);
+      const wrong = checkProfile(profile, profile.name !== before.name && isProfile(profile.name));
       if (wrong !== null) return wrong;
       if (profile.name !== before.name) {
         for (const destination of destinations) {

@@ -82,7 +82,7 @@ export type Configuration = {
 
   /** The built-in ones first, then the custom ones. */
   retryProfiles(): (RetryProfile & { id: RetryProfileId | null })[];
-  retryProfile(name: string): RetryProfile | undefined;
+  retryProfileOf(destination: Destination): RetryProfile;
   createRetryProfile(draft: RetryProfile): CustomRetryProfile | Problem;
   updateRetryProfile(id: RetryProfileId, changes: Partial<RetryProfile>): CustomRetryProfile | Problem;
   deleteRetryProfile(id: RetryProfileId): Problem | null;

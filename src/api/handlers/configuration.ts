@@ -116,9 +116,7 @@ function profileEntries({ configuration }: Pipeline, { retryProfiles = [] }: Con
       what: `retryProfiles[${index}]`,
       exists: existing !== null,
       apply: () =>
-        existing === null
-          ? configuration.createRetryProfile(completeProfile(configuration, draft))
-          : configuration.updateRetryProfile(existing, draft),
+        existing === null ? configuration.createRetryProfile(completeProfile(draft)) : configuration.updateRetryProfile(existing, draft),
     };
   });
 }

@@ -4,6 +4,7 @@ import type { RetryProfileId } from "../../domain/ids.ts";
 import { retryProfileIds } from "../../domain/ids.ts";
 import type { Problem } from "../../domain/problem.ts";
 import { conflict, isProblem, notFound } from "../../domain/problem.ts";
+import { documented } from "../../domain/retry.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
 
@@ -14,9 +15,7 @@ function presentProfile(profile: Profile): RetryProfileAnswer {
 }
 
 /** A new profile with what its draft leaves out taken from `documented`. */
-export function completeProfile(configuration: Pipeline["configuration"], draft: Partial<RetryProfile> & { name: string }): RetryProfile {
-  const documented = configuration.retryProfile("documented");
-  if (documented === undefined) throw new Error("The retry profile documented is missing.");
+export function completeProfile(draft: Partial<RetryProfile> & { name: string }): RetryProfile {
   const { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors } = {
     ...documented,
     ...draft,
@@ -42,7 +41,7 @@ export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"r
   return {
     "retryProfiles.list": () => ({ items: configuration.retryProfiles().map(presentProfile) }),
     "retryProfiles.create": (draft) => {
-      const made = configuration.createRetryProfile(completeProfile(configuration, draft));
+      const made = configuration.createRetryProfile(completeProfile(draft));
       return isProblem(made) ? made : presentProfile(made);
     },
     "retryProfiles.get": (input) => {

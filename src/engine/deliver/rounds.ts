@@ -26,7 +26,7 @@ import type { Recorder } from "./recorder.ts";
 export type RoundsOptions = {
   configuration: {
     destination(id: DestinationId): Destination | undefined;
-    retryProfile(name: string): RetryProfile | undefined;
+    retryProfileOf(destination: Destination): RetryProfile;
     settings(): Settings;
   };
   clock: Clock;
@@ -77,8 +77,7 @@ export class Rounds {
     const { configuration, clock, changes, lanes } = this.#options;
     const finished = new Set(delivery.finished);
     const webhooks = destination.webhooks.filter((webhook) => !finished.has(webhook.id));
-    const profile = configuration.retryProfile(destination.retryProfile) ?? configuration.retryProfile("documented");
-    if (profile === undefined) throw new Error("the documented retry profile is missing");
+    const profile = configuration.retryProfileOf(destination);
     const round: Round = { delivery, destination, profile, startedAt: clock.now(), open: webhooks.length, finished, succeeded: false };
     changes.note("deliveries", deliveryIds.format(delivery.id));
     changes.note("messages", messageIds.format(delivery.messageRow));

@@ -202,8 +202,7 @@ export class Station {
   /** A disabled destination holds its deliveries while their windows run on. Answers when the next window ends. */
   #expireHeld(destination: Destination): number | null {
     const { store, configuration, clock } = this.#options;
-    const windowMs = configuration.retryProfile(destination.retryProfile)?.windowMs;
-    if (windowMs === undefined) return null;
+    const { windowMs } = configuration.retryProfileOf(destination);
     const now = clock.now();
     for (const deliveryId of store.heldPastWindow(destination.id, now, windowMs)) {
       this.#recorder.transition(

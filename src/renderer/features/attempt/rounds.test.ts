@@ -1,13 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { builtInProfiles } from "../../../domain/retry.ts";
+import { documented } from "../../../domain/retry.ts";
 import { courseOf } from "../timeline/course.ts";
 import { aDelivery, anAttempt, webhooks } from "./attempt.fixture.ts";
 import { aheadOf, neighbour, roundsOf, type Delivery } from "./rounds.ts";
 
-const [profile] = builtInProfiles;
-if (profile === undefined) throw new Error("there is no retry profile");
 const at = (seconds: number): string => new Date(Date.parse("2026-11-21T15:50:57.000Z") + seconds * 1000).toISOString();
-const ahead = (delivery: Delivery) => aheadOf(courseOf({ delivery, webhooks, profile, seed: 1, jitter: false, now: 0 }));
+const ahead = (delivery: Delivery) => aheadOf(courseOf({ delivery, webhooks, profile: documented, seed: 1, jitter: false, now: 0 }));
 
 describe("rounds", () => {
   test("stand in their order, their attempts as the destination lists its webhooks", () => {

@@ -2,7 +2,7 @@
 
 import { useMemo } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { builtInProfiles } from "../../../domain/retry.ts";
+import { profileOf } from "../../../domain/retry.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
 import { useDestination } from "../../stores/destination.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -24,13 +24,13 @@ export function useCourse(delivery: Delivery): DeliveryCourse {
   const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
   const settings = useLive("settings.get", {}, ["settings"]).answer;
   const clock = useClock();
-  const profile = profiles?.find(({ name }) => name === destination?.retryProfile) ?? builtInProfiles[0];
+  const profile = profileOf(profiles ?? [], destination?.retryProfile);
   // Only a delivery whose window has not begun moves with the clock.
   const beginning = isUnstarted(delivery) && clock !== undefined ? Math.floor(nowOf(clock) / 1000) * 1000 : 0;
 
   const rounds = useMemo(() => roundsOf(delivery, destination?.webhooks ?? []), [delivery, destination]);
   const ahead = useMemo(() => {
-    if (destination === undefined || settings === undefined || profile === undefined) return [];
+    if (destination === undefined || settings === undefined) return [];
     const { seed, jitter } = settings;
     return aheadOf(courseOf({ delivery, webhooks: destination.webhooks, profile, seed, jitter, now: beginning }));
   }, [delivery, destination, settings, profile, beginning]);
@@ -38,7 +38,7 @@ export function useCourse(delivery: Delivery): DeliveryCourse {
   return {
     destination,
     name: destination?.name ?? (isDeleted ? "a deleted destination" : ""),
-    timeoutMs: profile?.timeoutMs ?? 5000,
+    timeoutMs: profile.timeoutMs,
     rounds,
     ahead,
   };

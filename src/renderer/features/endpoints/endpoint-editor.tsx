@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { documented } from "../../../domain/retry.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
@@ -86,7 +87,7 @@ export function EndpointEditor({
         <ProblemText error={problem} />
         <EndpointAddresses endpoint={endpoint} />
         <ProgramEditor endpoint={endpoint} />
-        <OutlookBeads endpoint={endpoint} profileName={user?.destination.retryProfile ?? "documented"} />
+        <OutlookBeads endpoint={endpoint} profileName={user?.destination.retryProfile ?? documented.name} />
       </div>
       <ConfirmDialog
         open={asks === "delete"}

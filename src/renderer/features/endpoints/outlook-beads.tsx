@@ -2,6 +2,7 @@
 
 import { useMemo } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { profileOf } from "../../../domain/retry.ts";
 import { OutcomeGlyph, State } from "../../kit/glyph.tsx";
 import { span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -15,7 +16,7 @@ const lastBeads = 3;
 export function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"endpoints.get">; profileName: string }) {
   const settings = useLive("settings.get", {}, ["settings"]).answer;
   const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
-  const profile = profiles?.find(({ name }) => name === profileName);
+  const profile = profiles === undefined ? undefined : profileOf(profiles, profileName);
   const { id, steps, after } = endpoint;
   const outlook = useMemo(
     () =>

@@ -1,19 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { RetryProfile } from "../../../domain/configuration.ts";
-import { builtInProfiles } from "../../../domain/retry.ts";
+import { documented } from "../../../domain/retry.ts";
 import { deliveryOf, startsAt, time } from "../timeline/delivery.fixture.ts";
 import type { AroundNow } from "./around-now.ts";
 import { comingOf, drawLane } from "./lane-marks.ts";
 
 const hour = 3_600_000;
-const [profile] = builtInProfiles as [RetryProfile];
 const axis: AroundNow = { scale: "linear", width: 800, pastMs: hour, futureMs: hour };
 
 describe("the lane of a delivery", () => {
   test("goes on at the seeded times of its own window", () => {
     const marks = [1, 2, 3].map((round) => ({ round, at: startsAt + (round - 3) * hour, outcome: "http_error" as const }));
     const delivery = { ...deliveryOf({ state: "waiting", rounds: 3 }), firstAttemptAt: time(startsAt) };
-    const [next, after] = comingOf({ delivery, marks, profile, seed: 1, jitter: false });
+    const [next, after] = comingOf({ delivery, marks, profile: documented, seed: 1, jitter: false });
     // The window began with round 3: the round after the next comes 20 s later, not 80.
     expect([next, after]).toEqual([startsAt + 10_000, startsAt + 30_000]);
   });

@@ -3,7 +3,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { builtInProfiles } from "../../../domain/retry.ts";
+import { documented, profileOf } from "../../../domain/retry.ts";
 import type { DeliveryState } from "../../../domain/states.ts";
 import { clockTime } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
@@ -173,14 +173,7 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
 
 /** The name and the retry profile of each destination, and the longest window of all. */
 function whereTo(destinations: Props["destinations"], profiles: Props["profiles"]) {
-  const documented = builtInProfiles.find(({ name }) => name === "documented");
-  if (documented === undefined) throw new Error("the documented retry profile is missing");
-  const known = new Map(
-    destinations.map(({ id, name, retryProfile }) => [
-      id,
-      { name, profile: profiles.find((each) => each.name === retryProfile) ?? documented },
-    ]),
-  );
+  const known = new Map(destinations.map(({ id, name, retryProfile }) => [id, { name, profile: profileOf(profiles, retryProfile) }]));
   return {
     longest: [...known.values()].reduce((most, { profile }) => Math.max(most, profile.windowMs), hour),
     of: (id: string) => known.get(id) ?? { name: "deleted", profile: documented },

@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { documented } from "../../../domain/retry.ts";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { durationText } from "../../kit/duration-text.ts";
@@ -32,7 +33,6 @@ export function RetryProfilesSection() {
       setProblem(raised instanceof Error ? raised : new Error(String(raised)));
     }
   };
-  const documented = profiles.find(({ name }) => name === "documented");
 
   return (
     <>
@@ -74,7 +74,7 @@ export function RetryProfilesSection() {
         })}
       </ul>
       <div className="actions">
-        <Button icon="add" disabled={documented === undefined} onClick={() => documented !== undefined && void copy(documented)}>
+        <Button icon="add" disabled={answer === undefined} onClick={() => void copy({ ...documented, id: null, builtIn: true })}>
           Make a retry profile
         </Button>
       </div>

@@ -1,14 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { RetryProfile } from "../../../domain/configuration.ts";
 import { deliveryIds } from "../../../domain/ids.ts";
-import { builtInProfiles, nextRoundAt } from "../../../domain/retry.ts";
+import { documented, nextRoundAt } from "../../../domain/retry.ts";
 import { courseOf, type CourseOptions, type Mark } from "./course.ts";
 import { attemptOf, deliveryOf, startsAt, webhooks } from "./delivery.fixture.ts";
 import { windowsOf } from "./windows.ts";
 
 const second = 1000;
 const hour = 3_600_000;
-const [documented] = builtInProfiles as [RetryProfile];
 
 const course = (changes: Parameters<typeof deliveryOf>[0], more: Partial<CourseOptions> = {}) =>
   courseOf({ delivery: deliveryOf(changes), webhooks, profile: documented, seed: 7, jitter: true, now: startsAt, ...more });

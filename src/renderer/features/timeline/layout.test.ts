@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { builtInProfiles } from "../../../domain/retry.ts";
+import { documented } from "../../../domain/retry.ts";
 import { courseOf, type CourseOptions } from "./course.ts";
 import { attemptOf, deliveryOf, startsAt, webhooks } from "./delivery.fixture.ts";
 import { layoutOf, mergeNear, topOf } from "./layout.ts";
@@ -14,9 +14,7 @@ function layout(
   changes: Parameters<typeof deliveryOf>[0],
   more: Partial<CourseOptions> & { scale?: "log" | "linear"; width?: number } = {},
 ) {
-  const profile = builtInProfiles[0];
-  if (profile === undefined) throw new Error("no profile");
-  const course = courseOf({ delivery: deliveryOf(changes), webhooks, profile, seed: 7, jitter: true, now: startsAt, ...more });
+  const course = courseOf({ delivery: deliveryOf(changes), webhooks, profile: documented, seed: 7, jitter: true, now: startsAt, ...more });
   return { course, ...layoutOf({ course, scale: more.scale ?? "log", width: more.width ?? width }) };
 }
 

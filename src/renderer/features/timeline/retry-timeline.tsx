@@ -5,7 +5,7 @@
 
 import { useMemo, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { builtInProfiles } from "../../../domain/retry.ts";
+import { profileOf } from "../../../domain/retry.ts";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { OutcomeGlyph, type OutcomeName } from "../../kit/glyph.tsx";
@@ -42,13 +42,13 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
 
   const windows = useMemo(() => windowsOf(delivery), [delivery]);
   const windowPlace = Math.min(chosen ?? windows.length - 1, windows.length - 1);
-  const profile = profiles?.find(({ name }) => name === destination?.retryProfile) ?? builtInProfiles[0];
+  const profile = profileOf(profiles ?? [], destination?.retryProfile);
   const isReady = (destination !== undefined || isDeleted) && profiles !== undefined && settings !== undefined;
   // Only a delivery whose window has not begun moves with the clock as a whole.
   const beginning = isUnstarted(delivery) && clock !== undefined ? Math.floor(nowOf(clock) / 1000) * 1000 : 0;
   const course = useMemo(
     () =>
-      isReady && profile !== undefined
+      isReady
         ? courseOf({
             delivery,
             webhooks: destination?.webhooks ?? [],

@@ -201,6 +201,8 @@ export class Station {
 
   /** A disabled destination holds its deliveries while their windows run on. Answers when the next window ends. */
   #expireHeld(destination: Destination): number | null {
+    // What is queued to expire is still held in the store, and would be found again.
+    if (this.#recorder.isFailing) return null;
     const { store, configuration, clock } = this.#options;
     const { windowMs } = configuration.retryProfileOf(destination);
     const now = clock.now();

@@ -1,0 +1,65 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
+import type { DeliveryId } from "../../domain/ids.ts";
+import { isProblem } from "../../domain/problem.ts";
+import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
+import { createChangeFeed } from "../changes.ts";
+import { Activity } from "../clock/activity.ts";
+import { Holds } from "../clock/holds.ts";
+import { createConfiguration } from "../configuration.ts";
+import { nextTurn } from "../wall.ts";
+import { Station } from "./station.ts";
+import { createTrust } from "./trust.ts";
+
+/** A station with two disabled destinations, each of which holds a delivery whose first attempt was at the start of time. */
+function startWithHeld() {
+  const { db, store } = openTestStore();
+  const clock = createSteppedClock(startOfTime);
+  const changes = createChangeFeed();
+  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  for (const name of ["One", "Other"]) {
+    const made = configuration.createDestination({ name, sourceIds: [], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] });
+    if (isProblem(made)) throw new Error(made.message);
+    store.commit([request([{ to: [made.id] }])]);
+    const [held] = store.claim(made.id, startOfTime, 1);
+    const id = held?.id as DeliveryId;
+    store.record([attempt(id, { status: 503 })], [moveTo(id, "waiting", startOfTime + 60_000)]);
+    configuration.updateDestination(made.id, { enabled: false });
+  }
+  const reported: unknown[] = [];
+  const station = new Station({
+    store,
+    configuration,
+    clock,
+    activity: new Activity(),
+    holds: new Holds(),
+    trust: createTrust(),
+    changes,
+    onAttempts: () => {},
+    report: (error) => reported.push(error),
+  });
+  onTestFinished(() => station.stop());
+  return { db, store, clock, station, reported };
+}
+
+test("while the store refuses records, held deliveries whose window has ended are not expired again and again", async () => {
+  const { db, store, clock, station, reported } = startWithHeld();
+  station.start();
+  await nextTurn();
+  db.exec("CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END");
+  clock.advanceBy(5 * 60 * 60 * 1000);
+  for (let turn = 0; turn < 5; turn += 1) {
+    station.kick();
+    await nextTurn();
+  }
+  expect(clock.scheduled()).toEqual([]);
+  expect(store.countByState()).toMatchObject({ waiting: 2, expired: 0 });
+  db.exec("DROP TRIGGER full");
+  station.kick();
+  await nextTurn();
+  expect(store.countByState()).toMatchObject({ waiting: 0, expired: 2 });
+  const expired = db.prepare("SELECT delivery_id FROM transitions WHERE reason = 'window_closed_while_disabled' ORDER BY 1").pluck();
+  expect(expired.all()).toEqual([1, 2]);
+  expect(reported).toHaveLength(1);
+  expectConsistent(db);
+});

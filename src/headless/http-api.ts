@@ -13,6 +13,7 @@ import { changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
 import type { Problem } from "../domain/problem.ts";
 import { isProblem, problem } from "../domain/problem.ts";
+import { urlOf } from "../engine/url-of.ts";
 import { startTimer } from "../engine/wall.ts";
 import { streamChanges } from "./events.ts";
 import type { Guard } from "./guard.ts";
@@ -65,11 +66,7 @@ export function createControlPort({
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
 
   return {
-    start: async () => {
-      const listening = await listen(server, host, port);
-      const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
-      return `http://${name}:${listening}`;
-    },
+    start: async () => urlOf(host, await listen(server, host, port)),
     stop: () =>
       new Promise((resolve) => {
         const deadline = startTimer(stopDeadlineMs, () => server.closeAllConnections());

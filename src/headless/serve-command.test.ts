@@ -95,9 +95,10 @@ describe("hookyard serve", () => {
     expect(await running.ended).toEqual({ code: 0, err: "" });
   });
 
-  test("warns when others than this machine may reach it", async () => {
+  test("warns when others than this machine may reach it, and gives addresses at which this machine reaches it", async () => {
     const running = serve("--data", ":memory:", ...freePorts, "--host", "0.0.0.0", "--json");
-    expect(JSON.parse(await running.line())).toMatchObject({ event: "ready" });
+    const local = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string;
+    expect(JSON.parse(await running.line())).toMatchObject({ event: "ready", ingestUrl: local, uiUrl: local, endpointsUrl: local });
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual({ code: 0, err: expect.stringMatching(/^Warning: Hookyard listens on 0\.0\.0\.0\. .*\n$/) });
   });

@@ -13,6 +13,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Changes, Endpoints, EndpointView } from "../pipeline.ts";
 import type { ConfigurationStore } from "../ports.ts";
+import { urlOf } from "../url-of.ts";
 import type { Authority } from "./authority.ts";
 import { checkDraft } from "./endpoint-draft.ts";
 import { answerJson, createEndpointServer } from "./endpoint-server.ts";
@@ -95,7 +96,7 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
   const noteChange = (id: EndpointId): void => changes.note("endpoints", endpointIds.format(id));
 
   const urls = () => ({
-    url: `http://${urlHost(host)}:${ports.port}`,
+    url: urlOf(host, ports.port),
     // The name decides the certificate: the same path at expired.localhost, wrong-host.localhost and valid.localhost shows the others.
     tlsUrl: `https://self-signed.localhost:${ports.tlsPort}`,
   });
@@ -240,11 +241,6 @@ function pathOf(url: string): string {
 }
 
 /** An address that a client can connect to, also when we listen on all of them. */
-function urlHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
-}
-
 function once(read: () => MessageFacts): () => MessageFacts {
   let value: MessageFacts | null = null;
   return () => (value ??= read());

@@ -14,6 +14,7 @@ import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, UnknownKeyRequest } from "../ports.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
+import { urlOf } from "../url-of.ts";
 import { nextTurn, startTimer, wallNow } from "../wall.ts";
 import { createAnsweringServer } from "./answering-server.ts";
 import { batchAnswer, browserSettings, problemAnswer, send, success, writeCors } from "./answers.ts";
@@ -89,7 +90,7 @@ export class Ingest {
         resolve();
       });
     });
-    return `http://${host.includes(":") ? `[${host}]` : host}:${(this.#server.address() as AddressInfo).port}`;
+    return urlOf(host, (this.#server.address() as AddressInfo).port);
   }
 
   /** Takes no new connection, lets requests under way end for a moment. */

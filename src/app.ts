@@ -5,7 +5,6 @@
 
 import { createApi, type Api } from "./api/api.ts";
 import { PortTaken, type PortRole } from "./app-errors.ts";
-import { isProblem } from "./domain/problem.ts";
 import { createComputations, type Computations } from "./engine/audiences/computations.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { createClients } from "./engine/clients/clients.ts";
@@ -185,10 +184,8 @@ export function createApp(options: AppOptions): App {
     endpoints,
     clock,
     seed: () => configuration.settings().seed,
-    sendBatch: async (writeKey, batch) => {
-      const sent = await sender.send(writeKey, "batch", JSON.stringify({ batch }));
-      if (isProblem(sent)) throw new Error(sent.message);
-    },
+    store,
+    sender,
     report,
   });
 

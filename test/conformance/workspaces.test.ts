@@ -1,7 +1,7 @@
 /** From nothing to a delivered, signed message, and the demo shop. */
 
 import { test as base, expect } from "vitest";
-import { starting } from "../support/running-app.ts";
+import { starting, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
@@ -45,6 +45,50 @@ test("the demo shop has messages in several states, sends on by itself, and stop
   await app.call("clock.advance", { byMs: 20_000 });
   expect((await app.call("stats.get", {})).messages.total).toBe(0);
   expect((await app.call("sources.list", {})).items).toEqual([]);
+});
+
+/** What the shop's own sources have sent, by the name of the source. */
+async function sentByShop(app: RunningApp): Promise<Record<string, number>> {
+  const sent: Record<string, number> = {};
+  for (const { id, name } of (await app.call("sources.list", {})).items) {
+    if (name.startsWith("Shop")) sent[name] = (await app.call("messages.list", { sourceId: id })).total;
+  }
+  return sent;
+}
+
+const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((total, n) => total + n, 0);
+
+test("the demo shop opened again after a restart, or twice at once, sends its first messages no second time, and goes on", async ({
+  start,
+}) => {
+  const data = await start.directory();
+  const app = await start.app({ data, clock: "paused" });
+  const open = (running: RunningApp) => running.call("workspaces.open", { kind: "demo" });
+  const [opened, atOnce] = await Promise.all([open(app), open(app)]);
+  expect(atOnce).toEqual(opened);
+  await app.settle();
+  const first = await sentByShop(app);
+  expect(sum(first)).toBe(240);
+  await app.stop();
+
+  const again = await start.app({ data });
+  expect(await open(again)).toEqual(opened);
+  await again.settle();
+  expect(await sentByShop(again)).toEqual(first);
+  await again.advance({ byMs: 20_000 });
+  await again.settle();
+  expect(sum(await sentByShop(again))).toBeGreaterThanOrEqual(249);
+});
+
+test("what the port refuses when the demo shop is opened is said, and sent when it is opened again", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  await app.call("sources.create", { name: "Shop server", faults: [{ do: "answer", status: 503, times: 1 }] });
+  expect(await app.refused("workspaces.open", { kind: "demo" })).toEqual({ status: 503, code: "fault" });
+  const { "Shop server": refused, "Shop web": taken, ...rest } = await sentByShop(app);
+  expect([refused, rest]).toEqual([0, { "Shop app": 0 }]);
+  await app.call("workspaces.open", { kind: "demo" });
+  const sent = await sentByShop(app);
+  expect([sent["Shop web"], sum(sent)]).toEqual([taken, 240]);
 });
 
 test("the demo shop has big spenders: who they are is told to the CRM, and that they are not any more after a week", async ({ start }) => {

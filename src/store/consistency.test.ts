@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
-import { isSettled } from "../domain/states.ts";
+import { isSettled, messageStates } from "../domain/states.ts";
 import type { AttemptRecord, Transition } from "../engine/ports.ts";
 import type { TestStore } from "./store.fixture.ts";
 import { attempt, expectConsistent, moveTo, openTestStore, passOver, request, startOfTime } from "./store.fixture.ts";
@@ -56,9 +56,9 @@ function attemptsAndMoves(ids: number[], outcomes: number[], now: number): [Atte
   return [attempts, moves];
 }
 
-test("counts are those of the rows, and nothing belongs to what is gone, whatever happens", () => {
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
+test("counts and lists are those of the rows, and nothing belongs to what is gone, whatever happens", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       let one: TestStore = openTestStore();
       let now = startOfTime;
       const inState = (...states: number[]): number[] =>
@@ -136,6 +136,7 @@ test("counts are those of the rows, and nothing belongs to what is gone, whateve
             one.store.clearMessages();
         }
         expectConsistent(one.db);
+        await expectListsOfRows(one);
       }
       expectStatsOfRows(one);
     }),
@@ -159,6 +160,15 @@ function failsOrFindsNothing(run: () => unknown): void {
     run();
   } catch (error) {
     if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_NOTNULL") throw error;
+  }
+}
+
+/** By each state, for lists know it from memory. */
+async function expectListsOfRows({ db, store }: TestStore): Promise<void> {
+  const ids = db.prepare<[number], number>("SELECT id FROM messages WHERE state = ? ORDER BY id DESC").pluck();
+  for (const [code, state] of messageStates.entries()) {
+    const page = await store.messages({ state }, 1000, null);
+    expect({ state, ids: page.items.map(({ id }) => id) }).toEqual({ state, ids: ids.all(code) });
   }
 }
 

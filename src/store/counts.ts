@@ -1,17 +1,20 @@
 /**
  * How many messages there are of each source, type and state, and deliveries of each destination and state, kept
  * in the same transactions that change them. Totals of any combination are then a sum over a few rows, with a
- * million messages too.
+ * million messages too. What changes of a message is told to the kinds in memory as well.
  */
 
+import type { MessageKind, MessageKinds } from "./message-kinds.ts";
 import type { Db } from "./open.ts";
 
 export class Counts {
   #deltas = new Map<string, number>();
+  #kinds;
   #messages;
   #deliveries;
 
-  constructor(db: Db) {
+  constructor(db: Db, kinds: MessageKinds) {
+    this.#kinds = kinds;
     this.#messages = db.prepare<[number, number, number, number]>(
       "INSERT INTO message_counts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
     );
@@ -20,8 +23,10 @@ export class Counts {
     );
   }
 
-  message(sourceId: number, type: number, state: number, n: number): void {
-    this.#add(`${sourceId} ${type} ${state}`, n);
+  /** Null for what was not there before, or is not any more. */
+  message(id: number, before: MessageKind | null, after: MessageKind | null): void {
+    for (const [kind, n] of [[before, -1], [after, 1]] as const) if (kind !== null) this.#add(`${kind.sourceId} ${kind.type} ${kind.state}`, n);
+    this.#kinds.set(id, after);
   }
 
   delivery(destinationId: number, state: number, n: number): void {
@@ -39,9 +44,10 @@ export class Counts {
     this.#deltas.clear();
   }
 
-  /** After a transaction that did not come to its end. */
+  /** After a transaction that did not come to its end, and when all are gone. */
   discard(): void {
     this.#deltas.clear();
+    this.#kinds.forget();
   }
 
   #add(key: string, n: number): void {

@@ -10,6 +10,7 @@ import { deliveryStates, type DeliveryState } from "../domain/states.ts";
 import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary, Transition } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
+import type { MessageKind } from "./message-kinds.ts";
 import type { Db } from "./open.ts";
 
 const sending = stateCode("sending");
@@ -63,8 +64,8 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
 
-  const messageKind = db.prepare<[number], { source_id: number; type: number; state: number; now: number | null }>(
-    `SELECT source_id, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
+  const messageKind = db.prepare<[number], MessageKind & { now: number | null }>(
+    `SELECT source_id AS sourceId, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
   );
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
   const setMessageAttempts = db.prepare(
@@ -79,8 +80,7 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
     if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
     else if (state !== before.state) setMessageState.run(state, id);
     if (state === before.state) return;
-    counts.message(before.source_id, before.type, before.state, -1);
-    counts.message(before.source_id, before.type, state, 1);
+    counts.message(id, before, { ...before, state });
   }
 
   /** One transaction; counts that belong to a failed one are forgotten. */

@@ -103,7 +103,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
       extraOf(message, duplicateOf),
     );
     postings.add({ id, messageId: message.messageId, userId: message.userId, anonymousId: message.anonymousId, event: message.event });
-    counts.message(request.sourceId, type, state, 1);
+    counts.message(id, null, { sourceId: request.sourceId, type, state });
     recent.add(hash, id);
 
     if (routed !== null) {

@@ -2,76 +2,74 @@
 
 import type { MessageFilter, OneOrMany } from "../engine/ports.ts";
 import { stateCode, typeCode } from "./codes.ts";
-import type { MessageRow } from "./message-rows.ts";
+import { kindTest, type KindTest } from "./message-kinds.ts";
 
-/** A filter made ready for many rows. */
-export type RowFilter = {
-  matchesKind(kind: { source_id: number; type: number; state: number }): boolean;
-  /** All but the free text. */
-  matchesRow(row: MessageRow): boolean;
-};
+/** SQL with a `?` for each of its values. */
+export type Condition = { sql: string; values: (string | number)[] };
 
-export function rowFilter(filter: MessageFilter): RowFilter {
-  const sources = setOf(filter.sourceId);
-  const types = setOf(filter.type, typeCode);
-  const states = setOf(filter.state, stateCode);
-  const users = setOf(filter.userId);
-  const events = setOf(filter.event);
-  const reasons = setOf(filter.reason);
-  const statuses = filter.status === undefined ? null : valuesOf(filter.status).map(statusTest);
-  const attempts = filter.attempts === undefined ? null : valuesOf(filter.attempts).map(numberTest);
+/** Null for a filter that names no source, type or state. */
+export function kindTestOf({ sourceId, type, state }: MessageFilter): KindTest | null {
+  if (sourceId === undefined && type === undefined && state === undefined) return null;
+  return kindTest({
+    sourceIds: sourceId === undefined ? null : new Set(valuesOf(sourceId)),
+    types: type === undefined ? null : new Set(valuesOf(type).map(typeCode)),
+    states: state === undefined ? null : new Set(valuesOf(state).map(stateCode)),
+  });
+}
 
-  const matchesKind: RowFilter["matchesKind"] = ({ source_id, type, state }) =>
-    (sources === null || sources.has(source_id)) && (types === null || types.has(type)) && (states === null || states.has(state));
-  return {
-    matchesKind,
-    matchesRow: (row) =>
-      matchesKind(row) &&
-      (users === null || users.has(row.user_id) || users.has(row.anonymous_id)) &&
-      (events === null || events.has(row.event)) &&
-      (reasons === null || reasons.has(row.reason)) &&
-      (statuses === null || statuses.some((test) => test(row.last_status))) &&
-      (attempts === null || attempts.some((test) => test(row.attempts))),
-  };
+/** Whether it asks for what only the rows themselves tell. */
+export function asksOfRows({ reason, status, attempts }: MessageFilter): boolean {
+  return reason !== undefined || status !== undefined || attempts !== undefined;
+}
+
+/** What all but the free text asks of a row. */
+export function rowCondition(filter: MessageFilter): Condition {
+  const userIs = (values: readonly string[]): Condition => anyOf([isOneOf("user_id", values), isOneOf("anonymous_id", values)]);
+  const asked = [
+    given(filter.sourceId, (values) => isOneOf("source_id", values)),
+    given(filter.type, (values) => isOneOf("type", values.map(typeCode))),
+    given(filter.state, (values) => isOneOf("state", values.map(stateCode))),
+    given(filter.userId, userIs),
+    given(filter.event, (values) => isOneOf("event", values)),
+    given(filter.reason, (values) => isOneOf("reason", values)),
+    given(filter.status, (values) => anyOf(values.map(statusIs))),
+    given(filter.attempts, (values) => anyOf(values.map(attemptsAre))),
+  ];
+  return joined(asked.flat(), " AND ");
 }
 
 export function valuesOf<Value extends string | number>(value: OneOrMany<Value>): readonly Value[] {
   return typeof value === "object" ? value : [value];
 }
 
-function setOf<Value extends string | number, Code = Value>(
+function given<Value extends string | number>(
   value: OneOrMany<Value> | undefined,
-  code?: (value: Value) => Code,
-): Set<unknown> | null {
-  if (value === undefined) return null;
-  return new Set<unknown>(valuesOf(value).map((each) => (code === undefined ? each : code(each))));
+  condition: (values: readonly Value[]) => Condition,
+): Condition[] {
+  return value === undefined ? [] : [condition(valuesOf(value))];
+}
+
+function isOneOf(column: string, values: readonly (string | number)[]): Condition {
+  return { sql: `${column} IN (${values.map(() => "?").join(", ")})`, values: [...values] };
 }
 
 /** `503`, or `5xx` for all of its hundred. */
-function statusTest(text: string): (status: number | null) => boolean {
-  const hundred = /^([1-5])xx$/.exec(text)?.[1];
-  if (hundred !== undefined) return (status) => status !== null && Math.floor(status / 100) === Number(hundred);
-  return (status) => status === Number(text);
+function statusIs(text: string): Condition {
+  const from = Number(text.replace("xx", "00"));
+  return { sql: "last_status BETWEEN ? AND ?", values: [from, text.endsWith("xx") ? from + 99 : from] };
 }
 
 /** `3`, `>3`, `>=3`, `<3`, `<=3`. */
-function numberTest(text: string): (n: number) => boolean {
-  const [, sign = "", digits = ""] = /^([<>]=?)?(\d+)$/.exec(text) ?? [];
-  const limit = Number(digits);
-  if (sign === ">") return (n) => n > limit;
-  if (sign === ">=") return (n) => n >= limit;
-  if (sign === "<") return (n) => n < limit;
-  if (sign === "<=") return (n) => n <= limit;
-  return (n) => n === limit;
+function attemptsAre(text: string): Condition {
+  const [, sign = "=", digits = ""] = /^([<>]=?)?(\d+)$/.exec(text) ?? [];
+  return { sql: `attempts ${sign} ?`, values: [Number(digits)] };
 }
 
-export function carriesText(row: MessageRow, body: Buffer, lowerCaseNeedle: string): boolean {
-  return (
-    row.message_id.toLowerCase().includes(lowerCaseNeedle) ||
-    includesText(body.subarray(row.offset, row.offset + row.size), lowerCaseNeedle)
-  );
+function anyOf(conditions: Condition[]): Condition {
+  return joined(conditions, " OR ");
 }
 
-export function includesText(bytes: Buffer, lowerCaseNeedle: string): boolean {
-  return bytes.toString("utf8").toLowerCase().includes(lowerCaseNeedle);
+function joined(conditions: Condition[], by: " AND " | " OR "): Condition {
+  if (conditions.length === 0) return { sql: by === " AND " ? "TRUE" : "FALSE", values: [] };
+  return { sql: `(${conditions.map(({ sql }) => sql).join(by)})`, values: conditions.flatMap(({ values }) => values) };
 }

@@ -1,199 +1,127 @@
 /**
  * The list of messages, newest first, and one message with all that came of it.
  *
- * A page walks candidates from the newest back and keeps those that match every condition. Where the candidates come from
- * depends on the filter: postings for a user or an event, the bytes of the requests for free text, else the
- * index on (source, type, state), one walk per combination that has messages, merged. Walks that may go far
- * give the event loop a turn after each slice.
+ * A walk goes from the newest message back, a stretch of ids at a time, along what the filter offers: postings for a user
+ * or an event, the bytes of the requests for free text, the rows for how deliveries went, and else the kinds in
+ * memory. The page then reads the rows of what was found and keeps those that match every condition. A walk may go far:
+ * now and then the event loop has a turn.
  */
 
 import type { MessageRowId } from "../domain/ids.ts";
-import type { MessageDetails, MessageFilter, MessageSummary, OneOrMany, Page, QueryStore } from "../engine/ports.ts";
-import { carriesText, includesText, rowFilter, valuesOf, type RowFilter } from "./message-filter.ts";
+import type { MessageDetails, MessageFilter, MessageSummary, Page, QueryStore } from "../engine/ports.ts";
+import { asksOfRows, kindTestOf, rowCondition, valuesOf } from "./message-filter.ts";
+import { kindNumber, type KindTest, type MessageKinds } from "./message-kinds.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";
+import { createTextSearch } from "./message-text.ts";
+import { nextTurn } from "./next-turn.ts";
 import type { Db } from "./open.ts";
-import type { PostingField, Postings } from "./postings.ts";
+import type { Postings } from "./postings.ts";
 
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
 
-/** Rows or requests looked at between two turns of the event loop: a few milliseconds' worth. */
-const slice = 1000;
+/** Rows that are read at once for a page. */
+const readAtOnce = 128;
 
-/** Values with more postings than this are walked beside the filter's kinds: an id costs less there than a row does. */
-const manyPostings = 5000;
+/** Messages whose rows are looked through at once: a millisecond's work or two. */
+const scannedAtOnce = 8192;
 
-/** Ids that a walk over kinds takes at once when it goes far: a millisecond's work or two. */
-const longestStretch = 4096;
+/** Stretches between two turns of the event loop: a block of kinds or postings that is read for the first time takes a millisecond. */
+const stretchesPerTurn = 8;
 
-/** Bytes of requests searched between two turns. */
-const sliceBytes = 4 * 1024 * 1024;
-
-type Kind = { source_id: number; type: number; state: number; n: number };
-
-type Candidates = Iterable<number> | AsyncIterable<number>;
-
-/** The walk of one filter. */
 type Walk = {
-  candidates: Candidates;
-  /** How many rows it would find, where that is known without walking. */
-  total: number | null;
-  /** Whether all candidates are of the kinds that the filter names. */
-  isOfKind: boolean;
+  stretches: Iterable<number[]> | AsyncIterable<number[]>;
+  /** Whether it finds only what the filter means, so that no row has to be read to count them: 40 bits of hash tell a million values apart. */
+  isExact: boolean;
 };
 
-export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStore, "messages" | "message" | "messageSource" | "pin"> {
+type MessageQueries = Pick<QueryStore, "messages" | "message" | "messageSource" | "pin">;
+
+export function createMessageQueries(db: Db, postings: Postings, kinds: MessageKinds): MessageQueries {
   const reader = createMessageReader(db);
+  const text = createTextSearch(db, postings);
   const byId = db.prepare<[number], MessageRow>("SELECT * FROM messages WHERE id = ?");
-  const kindOf = db.prepare<[number], Omit<Kind, "n">>("SELECT source_id, type, state FROM messages WHERE id = ?");
-  const kinds = db.prepare<[], Kind>("SELECT source_id, type, state, n FROM message_counts WHERE n > 0");
-  const newest = db.prepare<[number, number], number>("SELECT id FROM messages WHERE id < ? ORDER BY id DESC LIMIT ?").pluck();
-  const newestOfKind = db
-    .prepare<[number, number, number, number, number], number>(
-      `SELECT id FROM messages INDEXED BY messages_by_kind
-     WHERE source_id = ? AND type = ? AND state = ? AND id < ? ORDER BY id DESC LIMIT ?`,
-    )
-    .pluck();
-
-  const requestBefore = db.prepare<[number], number>("SELECT request_id FROM messages WHERE id < ? ORDER BY id DESC LIMIT 1").pluck();
-  const requestsUpTo = db.prepare<[number], { id: number; first_message: number; messages: number; size: number }>(
-    `SELECT id, first_message, messages, length(body) AS size FROM requests WHERE id <= ? ORDER BY id DESC LIMIT ${slice}`,
+  const newestBefore = db.prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?").pluck();
+  const kindCounts = db.prepare<[], { sourceId: number; type: number; state: number; n: number }>(
+    "SELECT source_id AS sourceId, type, state, n FROM message_counts WHERE n > 0",
   );
-  const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
-  const span = db.prepare<[number, number], MessageRow>("SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC");
-
-  /** Ids found by a whole message id too, which need not be in the bytes: Hookyard makes one where the client sent none. */
-  async function* matchingText(needle: string, before: number): AsyncGenerator<number> {
-    const named = [...postings.candidates("message_ids", needle, before)].filter((id) => byId.get(id)?.message_id === needle);
-    for await (const id of inBytes(needle, before)) {
-      while ((named[0] ?? 0) > id) yield named.shift() ?? 0;
-      if (named[0] === id) named.shift();
-      yield id;
-    }
-    yield* named;
-  }
-
-  async function* inBytes(needle: string, before: number): AsyncGenerator<number> {
-    const wanted = needle.toLowerCase();
-    for (let from = requestBefore.get(before), bytes = 0; from !== undefined;) {
-      const found = requestsUpTo.all(from);
-      for (const request of found) {
-        from = request.id - 1;
-        const text = bodyOf.get(request.id);
-        if (text !== undefined && includesText(text, wanted)) {
-          for (const row of span.all(request.first_message, Math.min(before, request.first_message + request.messages))) {
-            if (carriesText(row, text, wanted)) yield row.id;
-          }
-        }
-        bytes += request.size;
-        if (bytes > sliceBytes) {
-          bytes = 0;
-          await nextTurn();
-        }
-      }
-      if (found.length < slice) return;
-      await nextTurn();
-    }
-  }
 
   function walk(filter: MessageFilter, before: number): Walk {
-    const rows = rowFilter(filter);
-    const all = kinds.all();
-    const matching = all.filter(rows.matchesKind);
-    const total = matching.reduce((sum, kind) => sum + kind.n, 0);
-    const [field, value] = filter.userId !== undefined ? (["users", filter.userId] as const) : (["events", filter.event] as const);
-    if (value !== undefined) {
-      const ids = posted(field, value, before);
-      const beside = matching.length < all.length && valuesOf(value).some((each) => postings.isMoreThan(manyPostings, field, each));
-      return {
-        candidates: beside ? common(ids, merged(rows, before)) : ids,
-        total: null,
-        isOfKind: beside || matching.length === all.length,
-      };
+    const { userId, event, search } = filter;
+    const byRows = asksOfRows(filter);
+    const allows = kindTestOf(filter);
+    if (userId !== undefined || event !== undefined) {
+      const isExact = !byRows && search === undefined && (userId === undefined || event === undefined);
+      return { stretches: posted(filter, allows, before), isExact };
     }
-    if (filter.search !== undefined) return { candidates: matchingText(filter.search, before), total: null, isOfKind: false };
-    const candidates = matching.length === all.length ? everything(before) : merged(rows, before);
-    const byKindAlone = filter.reason === undefined && filter.status === undefined && filter.attempts === undefined;
-    return { candidates, total: byKindAlone ? total : null, isOfKind: true };
+    if (search !== undefined) return { stretches: text.matching(search, before), isExact: !byRows && allows === null };
+    if (byRows) return { stretches: scanned(filter, before), isExact: true };
+    return { stretches: kinds.matching(allows ?? (() => true), before), isExact: true };
   }
 
-  /** Candidates of any of several values, each id once, newest first. */
-  function* posted(field: PostingField, value: OneOrMany<string>, before: number): Generator<number> {
-    const walks = valuesOf(value).map((each) => postings.candidates(field, each, before));
-    const heads = walks.map((each) => each.next());
-    for (let last = before; ;) {
-      let newestHead = -1;
-      for (const [place, head] of heads.entries()) {
-        const best = heads[newestHead];
-        if (head.done !== true && (best === undefined || best.done === true || head.value > best.value)) newestHead = place;
+  /** Along the user, if there is one: most have fewer messages than an event. */
+  function* posted({ userId, event = [] }: MessageFilter, allows: KindTest | null, before: number): Generator<number[]> {
+    const [field, values] = userId === undefined ? (["events", event] as const) : (["users", userId] as const);
+    for (const ids of postings.candidates(field, valuesOf(values), before)) yield allows === null ? ids : kinds.among(ids, allows);
+  }
+
+  function* scanned(filter: MessageFilter, before: number): Generator<number[]> {
+    const { sql, values } = rowCondition(filter);
+    const matching = db.prepare<unknown[], number>(`SELECT id FROM messages WHERE id > ? AND id <= ? AND ${sql} ORDER BY id DESC`).pluck();
+    for (let newest = newestBefore.get(before) ?? null; newest !== null;) {
+      const end = newest - scannedAtOnce;
+      yield matching.all(end, newest, ...values);
+      newest = newestBefore.get(end + 1) ?? null;
+    }
+  }
+
+  /** Reads rows, newest first: those of them that match every condition. */
+  function rowsBy(filter: MessageFilter): (ids: number[]) => MessageRow[] {
+    const { search } = filter;
+    const { sql, values } = rowCondition(filter);
+    const rows = db.prepare<unknown[], MessageRow>(`SELECT * FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND ${sql}`);
+    return (ids) => {
+      const matching = rows.all(JSON.stringify(ids), ...values).sort((a, b) => b.id - a.id);
+      return search === undefined ? matching : matching.filter((row) => text.carries(row, search));
+    };
+  }
+
+  async function page(filter: MessageFilter, limit: number, before: number): Promise<{ rows: MessageRow[]; more: boolean }> {
+    const matching = rowsBy(filter);
+    const rows: MessageRow[] = [];
+    for await (const ids of withTurns(walk(filter, before).stretches)) {
+      for (let from = 0; from < ids.length; from += readAtOnce) {
+        rows.push(...matching(ids.slice(from, from + readAtOnce)));
+        if (rows.length > limit) return { rows: rows.slice(0, limit), more: true };
       }
-      const head = heads[newestHead];
-      const next = walks[newestHead]?.next();
-      if (head === undefined || head.done === true || next === undefined) return;
-      heads[newestHead] = next;
-      if (head.value !== last) yield head.value;
-      last = head.value;
     }
+    return { rows, more: false };
   }
 
-  /** The free text too, where another walk than its own has found the row. */
-  function matches(row: MessageRow, rows: RowFilter, filter: MessageFilter): boolean {
-    if (!rows.matchesRow(row)) return false;
-    if (filter.search === undefined || (filter.userId === undefined && filter.event === undefined)) return true;
-    const body = bodyOf.get(row.request_id);
-    return body !== undefined && carriesText(row, body, filter.search.toLowerCase());
+  /** Exact up to one above the cap. */
+  async function count(filter: MessageFilter): Promise<number> {
+    const { userId, event, search } = filter;
+    if (userId === undefined && event === undefined && search === undefined && !asksOfRows(filter)) return countOfKinds(filter);
+    const { stretches, isExact } = walk(filter, Number.MAX_SAFE_INTEGER);
+    const matching = rowsBy(filter);
+    let counted = 0;
+    for await (const ids of withTurns(stretches)) {
+      counted += isExact ? ids.length : matching(ids).length;
+      if (counted > totalCap) break;
+    }
+    return counted;
   }
 
-  function* everything(before: number): Generator<number> {
-    for (let from = before, step = 64; ; step = slice) {
-      const ids = newest.all(from, step);
-      yield* ids;
-      if (ids.length < step) return;
-      from = ids.at(-1) ?? 0;
-    }
-  }
-
-  /**
-   * One walk per combination, each ordered by the index, merged a stretch at a time: between two of them messages change
-   * their state. Of each combination comes its share of the stretch; what lies below the newest of their ends is left to the next one.
-   */
-  function* merged(rows: RowFilter, before: number): Generator<number> {
-    for (let from = before, step = 64; ; step = Math.min(step * 8, longestStretch)) {
-      const matching = kinds.all().filter(rows.matchesKind);
-      const total = matching.reduce((sum, kind) => sum + kind.n, 0);
-      let end = 0;
-      const stretch = matching.flatMap(({ source_id, type, state, n }) => {
-        const share = Math.ceil((step * n) / total) + 16;
-        const ids = newestOfKind.all(source_id, type, state, from, share);
-        if (ids.length === share) end = Math.max(end, ids.at(-1) ?? 0);
-        return ids;
-      });
-      yield* stretch.filter((id) => id >= end).sort((a, b) => b - a);
-      if (end === 0) return;
-      from = end;
-    }
+  function countOfKinds(filter: MessageFilter): number {
+    const allows = kindTestOf(filter);
+    return kindCounts.all().reduce((sum, kind) => (allows === null || allows(kindNumber(kind)) ? sum + kind.n : sum), 0);
   }
 
   return {
     async messages(filter, limit, before): Promise<Page<MessageSummary, MessageRowId>> {
-      const { candidates, total } = walk(filter, before ?? Number.MAX_SAFE_INTEGER);
-      const rows = rowFilter(filter);
-      const items: MessageSummary[] = [];
-      let more = false;
-      let looked = 0;
-      for await (const id of candidates) {
-        const row = byId.get(id);
-        if (row !== undefined && matches(row, rows, filter)) {
-          if (items.length === limit) {
-            more = true;
-            break;
-          }
-          items.push(reader.summary(row));
-        }
-        looked += 1;
-        if (looked % slice === 0) await nextTurn();
-      }
-      const counted = total ?? (await count(filter));
+      const { rows, more } = await page(filter, limit, before ?? Number.MAX_SAFE_INTEGER);
+      const items = rows.map(reader.summary);
+      const counted = await count(filter);
       return {
         items,
         nextCursor: more ? (items.at(-1)?.id ?? null) : null,
@@ -215,73 +143,13 @@ export function createMessageQueries(db: Db, postings: Postings): Pick<QueryStor
 
     pin: (id, pinned) => db.prepare("UPDATE messages SET pinned = ? WHERE id = ?").run(pinned ? 1 : 0, id).changes > 0,
   };
-
-  /**
-   * Where postings and kinds are all that is asked, rows are not read: 40 bits of hash tell a million values apart, and
-   * the three columns of the kind are enough for the rest.
-   */
-  async function count(filter: MessageFilter): Promise<number> {
-    const rows = rowFilter(filter);
-    const { userId, event, search, reason, status, attempts } = filter;
-    const byPostings = (userId === undefined) !== (event === undefined) && search === undefined;
-    const byKind = reason === undefined && status === undefined && attempts === undefined;
-    const { candidates, isOfKind } = walk(filter, Number.MAX_SAFE_INTEGER);
-    const isOne = (id: number): boolean => {
-      if (byPostings && byKind) {
-        if (isOfKind) return true;
-        const kind = kindOf.get(id);
-        return kind !== undefined && rows.matchesKind(kind);
-      }
-      const row = byId.get(id);
-      return row !== undefined && matches(row, rows, filter);
-    };
-    let counted = 0;
-    for await (const ids of inSlices(candidates)) {
-      for (const id of ids) {
-        if (isOne(id)) counted += 1;
-        if (counted > totalCap) return counted;
-      }
-      await nextTurn();
-    }
-    return counted;
-  }
 }
 
-/** A walk in slices: a promise for each single id would cost more than the id. */
-async function* inSlices(candidates: Candidates): AsyncGenerator<number[]> {
-  let ids: number[] = [];
-  if (Symbol.asyncIterator in candidates) {
-    for await (const id of candidates) {
-      ids.push(id);
-      if (ids.length < slice) continue;
-      yield ids;
-      ids = [];
-    }
-  } else {
-    for (const id of candidates) {
-      ids.push(id);
-      if (ids.length < slice) continue;
-      yield ids;
-      ids = [];
-    }
+async function* withTurns(stretches: Walk["stretches"]): AsyncGenerator<number[]> {
+  let since = 0;
+  for await (const ids of stretches) {
+    yield ids;
+    since += 1;
+    if (since % stretchesPerTurn === 0) await nextTurn();
   }
-  if (ids.length > 0) yield ids;
-}
-
-/** What two walks, both newest first, have in common. */
-function* common(first: Generator<number>, second: Generator<number>): Generator<number> {
-  let a = first.next();
-  let b = second.next();
-  while (a.done !== true && b.done !== true) {
-    if (a.value === b.value) {
-      yield a.value;
-      a = first.next();
-      b = second.next();
-    } else if (a.value > b.value) a = first.next();
-    else b = second.next();
-  }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

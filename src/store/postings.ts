@@ -104,31 +104,22 @@ export class Postings {
     this.#stale = false;
   }
 
-  /** Ids that may carry the value, newest first, below `before`. */
-  *candidates(field: PostingField, value: string, before = Number.MAX_SAFE_INTEGER): Generator<number> {
+  /** Ids below `before` that may carry any of the values, newest first, a block at a time. */
+  *candidates(field: PostingField, values: readonly string[], before = Number.MAX_SAFE_INTEGER): Generator<number[]> {
     this.#catchUp();
+    const hashes = values.map(hash40);
+    const idsOf = (block: number, sorted: Float64Array): number[] => {
+      const ids = hashes.flatMap((hash) => idsWith(hash, block, sorted)).filter((id) => id < before);
+      return hashes.length === 1 ? ids : [...new Set(ids)].sort((a, b) => b - a);
+    };
     // Whoever walks may let messages come in between, and another block be the one that is filling.
     const newestBlock = this.#block;
-    const low = hash40(value) * blockSize;
-    const high = low + blockSize;
-    const filling = this.#filling[field].filter((packed) => packed >= low && packed < high).sort((a, b) => b - a);
-    for (const packed of filling) {
-      const id = newestBlock * blockSize + (packed - low);
-      if (id < before) yield id;
-    }
+    yield idsOf(newestBlock, Float64Array.from(this.#filling[field]).sort());
     for (let from = Math.min(newestBlock, blockOf(before) + 1); ;) {
       const blocks = this.#blocksBefore.all(from);
-      for (const block of blocks) {
-        const packed = this.#closed(field, block);
-        for (let i = lowerBound(packed, high) - 1; i >= 0; i -= 1) {
-          const entry = packed[i] ?? 0;
-          if (entry < low) break;
-          const id = block * blockSize + (entry - low);
-          if (id < before) yield id;
-        }
-        from = block;
-      }
+      for (const block of blocks) yield idsOf(block, this.#closed(field, block));
       if (blocks.length < 16) return;
+      from = blocks.at(-1) ?? 0;
     }
   }
 
@@ -141,24 +132,6 @@ export class Postings {
     if (this.#read.size >= maxKept) this.#read.delete(this.#read.keys().next().value ?? "");
     this.#read.set(key, list);
     return list;
-  }
-
-  /** Whether a value has more postings than `limit`. */
-  isMoreThan(limit: number, field: PostingField, value: string): boolean {
-    this.#catchUp();
-    const low = hash40(value) * blockSize;
-    const high = low + blockSize;
-    let found = this.#filling[field].reduce((sum, packed) => (packed >= low && packed < high ? sum + 1 : sum), 0);
-    for (let from = this.#block; found <= limit;) {
-      const blocks = this.#blocksBefore.all(from);
-      for (const block of blocks) {
-        const packed = this.#closed(field, block);
-        found += lowerBound(packed, high) - lowerBound(packed, low);
-        from = block;
-      }
-      if (blocks.length < 16) break;
-    }
-    return found > limit;
   }
 
   /** Every (hash, id) of one field from a message on, oldest block first: for what is kept in memory. */
@@ -195,6 +168,18 @@ function visitAll(list: ArrayLike<number>, block: number, visit: (hash: number, 
 function asDoubles(list: Buffer): Float64Array {
   if (list.byteOffset % 8 === 0) return new Float64Array(list.buffer, list.byteOffset, list.byteLength / 8);
   return new Float64Array(Uint8Array.from(list).buffer);
+}
+
+/** Newest first. */
+function idsWith(hash: number, block: number, sorted: Float64Array): number[] {
+  const low = hash * blockSize;
+  const ids: number[] = [];
+  for (let i = lowerBound(sorted, low + blockSize) - 1; i >= 0; i -= 1) {
+    const entry = sorted[i] ?? 0;
+    if (entry < low) break;
+    ids.push(block * blockSize + (entry - low));
+  }
+  return ids;
 }
 
 /** The first place whose entry is not below `value`. */

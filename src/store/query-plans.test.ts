@@ -180,12 +180,9 @@ test.each<[string, RegExp, string]>([
     /SELECT first_attempt_at FROM deliveries WHERE destination_id = \? AND state = 2/,
     "COVERING INDEX deliveries_window (destination_id=?)",
   ],
-  [
-    "a page of one kind of messages",
-    /INDEXED BY messages_by_kind/,
-    "COVERING INDEX messages_by_kind (source_id=? AND type=? AND state=? AND rowid<?)",
-  ],
-  ["a page of all messages", /SELECT id FROM messages WHERE id < \? ORDER BY id DESC LIMIT/, "INTEGER PRIMARY KEY (rowid<?)"],
+  ["the rows of a page", /SELECT \* FROM messages WHERE id IN \(SELECT value/, "INTEGER PRIMARY KEY (rowid=?)"],
+  ["rows that are looked through", /SELECT id FROM messages WHERE id > \? AND id <= \?/, "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"],
+  ["a block of kinds", /SELECT id, source_id \* 256/, "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"],
   ["a page of deliveries", /INDEXED BY deliveries_by_state/, "deliveries_by_state (destination_id=? AND state=? AND rowid<?)"],
   ["a page of waiting deliveries by due time", /next_attempt_at > \? ORDER BY/, "deliveries_due (destination_id=? AND next_attempt_at>?)"],
   [

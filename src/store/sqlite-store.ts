@@ -8,6 +8,7 @@ import { createDeletionStore } from "./deletion-store.ts";
 import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
+import { MessageKinds } from "./message-kinds.ts";
 import { createMessageQueries } from "./message-queries.ts";
 import { openDatabase, openErrorOf } from "./open.ts";
 import type { OpenedDatabase } from "./open.ts";
@@ -30,7 +31,8 @@ export function openStore(data: string): Store {
 }
 
 export function createStore({ db, close }: OpenedDatabase): Store {
-  const counts = new Counts(db);
+  const kinds = new MessageKinds(db);
+  const counts = new Counts(db, kinds);
   const postings = new Postings(db);
   const configuration = createConfigurationStore(db);
   const { forgetRecent, ...ingest } = createIngestStore(db, counts, postings);
@@ -39,7 +41,7 @@ export function createStore({ db, close }: OpenedDatabase): Store {
     ...configuration,
     ...ingest,
     ...createDeliveryStore(db, counts),
-    ...createMessageQueries(db, postings),
+    ...createMessageQueries(db, postings, kinds),
     ...createDeliveryQueries(db),
     ...createComputedStore(db),
     ...createDeletionStore(db),

@@ -7,10 +7,11 @@ import { isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/upkeep-ports.ts";
 import { deliveryStateAt, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
+import type { MessageKind } from "./message-kinds.ts";
 import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
 
-type Old = { id: number; request_id: number; source_id: number; type: number; state: number };
+type Old = MessageKind & { id: number; request_id: number };
 
 const deleteType = typeCode("delete");
 
@@ -57,7 +58,7 @@ type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRe
 export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
   const total = db.prepare<[], number | null>("SELECT sum(n) FROM message_counts").pluck();
   const oldest = db.prepare<[number, number], Old>(
-    `SELECT id, request_id, source_id, type, state FROM messages
+    `SELECT id, request_id, source_id AS sourceId, type, state FROM messages
      WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
@@ -110,7 +111,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   });
 
   /** Answers whether it went: a message that still moves stays. */
-  function removeWithAll({ id, source_id, type, state }: Old): boolean {
+  function removeWithAll({ id, sourceId, type, state }: Old): boolean {
     const deliveries = deliveriesOf.all(id);
     if (deliveries.some((delivery) => !isSettled(deliveryStateAt(delivery.state)))) return false;
     for (const delivery of deliveries) {
@@ -125,7 +126,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
     if (profile !== undefined) countEvent.run(profile);
     removeMessage.run(id);
     if (type === deleteType) keepState.run(state, id);
-    counts.message(source_id, type, state, -1);
+    counts.message(id, { sourceId, type, state }, null);
     return true;
   }
 
@@ -136,6 +137,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
       db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
     })();
     passed = 0;
+    counts.discard();
     forgetRecent();
   }
 

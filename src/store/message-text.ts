@@ -1,0 +1,74 @@
+/** Free text in the messages: in the bytes as they came, and in the message ids, which Hookyard makes where a client sent none. */
+
+import type { MessageRow } from "./message-rows.ts";
+import { nextTurn } from "./next-turn.ts";
+import type { Db } from "./open.ts";
+import type { Postings } from "./postings.ts";
+
+/** Requests, and bytes of requests, that are searched between two turns of the event loop. */
+const requestsPerTurn = 1000;
+const bytesPerTurn = 4 * 1024 * 1024;
+
+type SearchedRequest = { id: number; first_message: number; messages: number; size: number };
+
+type TextSearch = {
+  /** Ids of the messages that carry a text, newest first. */
+  matching(text: string, before: number): AsyncGenerator<number[]>;
+  carries(row: MessageRow, text: string): boolean;
+};
+
+export function createTextSearch(db: Db, postings: Postings): TextSearch {
+  const messageIdOf = db.prepare<[number], string>("SELECT message_id FROM messages WHERE id = ?").pluck();
+  const requestBefore = db.prepare<[number], number>("SELECT request_id FROM messages WHERE id < ? ORDER BY id DESC LIMIT 1").pluck();
+  const requestsUpTo = db.prepare<[number], SearchedRequest>(
+    `SELECT id, first_message, messages, length(body) AS size FROM requests WHERE id <= ? ORDER BY id DESC LIMIT ${requestsPerTurn}`,
+  );
+  const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
+  const span = db.prepare<[number, number], MessageRow>("SELECT * FROM messages WHERE id >= ? AND id < ? ORDER BY id DESC");
+
+  async function* inBytes(wanted: string, before: number): AsyncGenerator<{ ids: number[]; end: number }> {
+    for (let from = requestBefore.get(before), bytes = 0; from !== undefined;) {
+      const requests = requestsUpTo.all(from);
+      for (const { id, first_message, messages, size } of requests) {
+        from = id - 1;
+        const body = bodyOf.get(id);
+        if (body !== undefined && includesText(body, wanted)) {
+          const rows = span.all(first_message, Math.min(before, first_message + messages));
+          yield { ids: rows.filter((row) => carriesText(row, body, wanted)).map((row) => row.id), end: first_message };
+        }
+        bytes += size;
+        if (bytes > bytesPerTurn) {
+          bytes = 0;
+          await nextTurn();
+        }
+      }
+      if (requests.length < requestsPerTurn) return;
+      await nextTurn();
+    }
+  }
+
+  return {
+    async *matching(text, before) {
+      const named = [...postings.candidates("message_ids", [text], before)].flat().filter((id) => messageIdOf.get(id) === text);
+      for await (const { ids, end } of inBytes(text.toLowerCase(), before)) {
+        const upToHere = named.filter((id) => id >= end);
+        named.splice(0, upToHere.length);
+        yield [...new Set([...upToHere, ...ids])].sort((a, b) => b - a);
+      }
+      yield named;
+    },
+
+    carries(row, text) {
+      const body = bodyOf.get(row.request_id);
+      return body !== undefined && carriesText(row, body, text.toLowerCase());
+    },
+  };
+}
+
+function carriesText(row: MessageRow, body: Buffer, wanted: string): boolean {
+  return row.message_id.toLowerCase().includes(wanted) || includesText(body.subarray(row.offset, row.offset + row.size), wanted);
+}
+
+function includesText(bytes: Buffer, wanted: string): boolean {
+  return bytes.toString("utf8").toLowerCase().includes(wanted);
+}

@@ -25,7 +25,11 @@ export class Counts {
 
   /** Null for what was not there before, or is not any more. */
   message(id: number, before: MessageKind | null, after: MessageKind | null): void {
-    for (const [kind, n] of [[before, -1], [after, 1]] as const) if (kind !== null) this.#add(`${kind.sourceId} ${kind.type} ${kind.state}`, n);
+    for (const [kind, n] of [
+      [before, -1],
+      [after, 1],
+    ] as const)
+      if (kind !== null) this.#add(`${kind.sourceId} ${kind.type} ${kind.state}`, n);
     this.#kinds.set(id, after);
   }
 

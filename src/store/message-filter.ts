@@ -5,7 +5,7 @@ import { stateCode, typeCode } from "./codes.ts";
 import { kindTest, type KindTest } from "./message-kinds.ts";
 
 /** SQL with a `?` for each of its values. */
-export type Condition = { sql: string; values: (string | number)[] };
+type Condition = { sql: string; values: (string | number)[] };
 
 /** Null for a filter that names no source, type or state. */
 export function kindTestOf({ sourceId, type, state }: MessageFilter): KindTest | null {

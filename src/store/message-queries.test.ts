@@ -46,7 +46,9 @@ function fillAtRandom(store: Store): string[] {
     return to === "sending" ? [] : [moveTo(id, to, to === "waiting" ? startOfTime : null)];
   });
   store.record(
-    moved.flatMap(({ deliveryId }) => Array.from({ length: 1 + draw(3) }, () => attempt(deliveryId, { status: oneOf([200, 204, 404, 503]) }))),
+    moved.flatMap(({ deliveryId }) =>
+      Array.from({ length: 1 + draw(3) }, () => attempt(deliveryId, { status: oneOf([200, 204, 404, 503]) })),
+    ),
     moved,
   );
   return texts;

@@ -121,7 +121,7 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
     async messages(filter, limit, before): Promise<Page<MessageSummary, MessageRowId>> {
       const { rows, more } = await page(filter, limit, before ?? Number.MAX_SAFE_INTEGER);
       const items = rows.map(reader.summary);
-      const counted = await count(filter);
+      const counted = before === null && !more ? rows.length : await count(filter);
       return {
         items,
         nextCursor: more ? (items.at(-1)?.id ?? null) : null,

@@ -26,6 +26,7 @@ import type {
   SourceId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
+import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
@@ -136,16 +137,6 @@ export type Deliveries = {
 
 export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> & Partial<Pick<TestEndpoint, "path" | "after">>;
 
-/** Where a program stands. */
-export type ProgramPosition = {
-  /** The step that serves the next request which matches it, counted from 0; null when the program has no step left. */
-  step: number | null;
-  /** How many requests that step has served. */
-  served: number;
-  /** Requests received since the last rewind. */
-  received: number;
-};
-
 export type EndpointView = TestEndpoint & { url: string; tlsUrl: string; position: ProgramPosition };
 
 export type ReceivedRequest = {
@@ -163,7 +154,7 @@ export type ReceivedRequest = {
   step: number | null;
   did: Step["do"] | "default";
   status: number | null;
-  message: { type: MessageType | null; messageId: string | null; event: string | null; userId: string | null };
+  message: MessageFacts;
   signature: { value: string; verifies: { destinationId: DestinationId; name: string; valid: boolean }[] } | null;
 };
 

@@ -8,6 +8,7 @@ import { endpointIds } from "../../domain/ids.ts";
 import type { EndpointId, ReceivedRequestId } from "../../domain/ids.ts";
 import { isProblem, notFound } from "../../domain/problem.ts";
 import type { Problem } from "../../domain/problem.ts";
+import { matches, Program, type MessageFacts } from "../../domain/program.ts";
 import { drawUnit } from "../../domain/random.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
@@ -19,9 +20,7 @@ import { checkDraft } from "./endpoint-draft.ts";
 import { answerJson, createEndpointServer } from "./endpoint-server.ts";
 import type { EndpointRequest } from "./endpoint-server.ts";
 import { readMessageFacts } from "./message-facts.ts";
-import type { MessageFacts } from "./message-facts.ts";
 import { presets } from "./presets.ts";
-import { Program } from "./program.ts";
 import { ReceivedRequests } from "./received-requests.ts";
 import type { KnownSecret } from "./received-requests.ts";
 import { serveStep } from "./serve-step.ts";
@@ -118,7 +117,8 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
       return;
     }
     const { endpoint, program, received, serving } = runtime;
-    const index = request.tooLarge ? null : program.serve({ message: once(() => readMessageFacts(request.body)), draw: draw(endpoint.id) });
+    const facts = once(() => readMessageFacts(request.body));
+    const index = request.tooLarge ? null : program.serve({ fits: (match) => matches(match, facts()), draw: draw(endpoint.id) });
     const step = index === null ? undefined : endpoint.steps[index];
     lastReceived += 1;
     const entry = received.add({

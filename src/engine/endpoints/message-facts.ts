@@ -2,10 +2,8 @@
 
 import { isObject } from "../../domain/json.ts";
 import type { Json, JsonObject } from "../../domain/json.ts";
+import type { MessageFacts } from "../../domain/program.ts";
 import { messageTypes } from "../../domain/states.ts";
-import type { ReceivedRequest } from "../pipeline.ts";
-
-export type MessageFacts = ReceivedRequest["message"];
 
 const unknown: MessageFacts = { type: null, messageId: null, event: null, userId: null };
 

@@ -65,6 +65,10 @@ describe("what a delivery makes of a program", () => {
     ]);
   });
 
+  test("the message is one that every step is meant for", () => {
+    expect(words("503 for track → 500 for user:u_1 → 200")).toEqual(["503 http_error", "500 http_error", "200 success"]);
+  });
+
   test("a share is drawn from the seed: never at 0, always at 100, the same each time between", () => {
     expect(words("503 0 % → 200")).toEqual(["200 success"]);
     expect(outlook("503 100 % → 200").end).toBe("expired");

@@ -106,7 +106,7 @@ function focusGrip(grip: HTMLElement, by: 1 | -1): void {
   window.requestAnimationFrame(() => other?.querySelector<HTMLElement>(".grip")?.focus());
 }
 
-function Requests({ step, place, repeats, onChange }: ProgramStepProps) {
+function Requests({ step, place, repeats, progress: { of: times }, onChange }: ProgramStepProps) {
   const number = place + 1;
   if (repeats) {
     return (
@@ -115,7 +115,6 @@ function Requests({ step, place, repeats, onChange }: ProgramStepProps) {
       </span>
     );
   }
-  const times = step.times ?? (step.chance === undefined ? 1 : null);
   const withTimes = (next: number | null): Promise<void> => {
     const { times: _, ...others } = step;
     return onChange(next === null ? others : { ...others, times: next });

@@ -1,6 +1,7 @@
 /** How many requests each step has served since the program was set back, as far as the record tells. */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { limitOf } from "../../../domain/program.ts";
 import type { ProgramStep } from "./program-text.ts";
 
 type Endpoint = Pick<AnswerOf<"endpoints.get">, "after" | "position"> & { steps: readonly ProgramStep[] };
@@ -23,9 +24,8 @@ export function progressOf(
 ): StepProgress[] {
   const next = position.step ?? steps.length;
   const letsPass = steps.findIndex((step, place) => place >= next && (step.match !== undefined || step.chance !== undefined));
-  return steps.map((step, place) => {
-    const repeats = after === "repeat-last" && place === steps.length - 1;
-    const of = repeats ? null : (step.times ?? (step.chance === undefined ? 1 : null));
+  return steps.map((_, place) => {
+    const of = limitOf(steps, place, after);
     if (place === next) return { served: position.served, of };
     if (place < next) return { served: of, of };
     if (letsPass < 0 || letsPass >= place) return { served: 0, of };

@@ -12,24 +12,36 @@
  * under `repeat-last`. Under `start-over` all steps are open again as soon as every step is used up.
  */
 
-import type { Step, StepMatch, TestEndpoint } from "../../domain/configuration.ts";
-import type { ProgramPosition } from "../pipeline.ts";
-import type { MessageFacts } from "./message-facts.ts";
+import type { Step, StepMatch, TestEndpoint } from "./configuration.ts";
+import type { MessageType } from "./states.ts";
+
+/** What a received payload says about its message; null where it does not. */
+export type MessageFacts = { type: MessageType | null; messageId: string | null; event: string | null; userId: string | null };
+
+/** Where a program stands. */
+export type ProgramPosition = {
+  /** The step that serves the next request which matches it, counted from 0; null when the program has no step left. */
+  step: number | null;
+  /** How many requests that step has served. */
+  served: number;
+  /** Requests received since the last rewind. */
+  received: number;
+};
 
 export type Offer = {
-  /** Read only when a step has a match. */
-  message: () => MessageFacts;
+  /** Asked only of a step that has a match. */
+  fits: (match: StepMatch) => boolean;
   /** A number in [0, 1) for one step and the nth request (from 1) since the last rewind. */
   draw: (step: number, nth: number) => number;
 };
 
 export class Program {
-  #steps: Step[];
+  #steps: readonly Step[];
   #after: TestEndpoint["after"];
   #served: number[];
   #received = 0;
 
-  constructor(steps: Step[], after: TestEndpoint["after"]) {
+  constructor(steps: readonly Step[], after: TestEndpoint["after"]) {
     this.#steps = steps;
     this.#after = after;
     this.#served = steps.map(() => 0);
@@ -56,7 +68,7 @@ export class Program {
   }
 
   /** The new steps start at their first; what was received stays counted. */
-  replaceSteps(steps: Step[]): void {
+  replaceSteps(steps: readonly Step[]): void {
     this.#steps = steps;
     this.#served = steps.map(() => 0);
   }
@@ -68,27 +80,19 @@ export class Program {
 
   #takes(step: Step, at: number, offer: Offer): boolean {
     if (this.#isUsedUp(at)) return false;
-    if (step.match !== undefined && !matches(step.match, offer.message())) return false;
+    if (step.match !== undefined && !offer.fits(step.match)) return false;
     return step.chance === undefined || offer.draw(at, this.#received) < step.chance;
   }
 
   #isUsedUp(at: number): boolean {
-    const limit = this.#limit(at);
+    const limit = limitOf(this.#steps, at, this.#after);
     return limit !== null && this.#servedBy(at) >= limit;
   }
 
   #isOver(): boolean {
     if (this.#after !== "start-over") return false;
-    const limited = this.#steps.flatMap((_, at) => (this.#limit(at) === null ? [] : [at]));
+    const limited = this.#steps.flatMap((_, at) => (limitOf(this.#steps, at, this.#after) === null ? [] : [at]));
     return limited.length > 0 && limited.every((at) => this.#isUsedUp(at));
-  }
-
-  #limit(at: number): number | null {
-    const step = this.#steps[at];
-    if (step === undefined) return 0;
-    if (this.#after === "repeat-last" && at === this.#steps.length - 1) return null;
-    if (step.times !== undefined) return step.times;
-    return step.chance === undefined ? 1 : null;
   }
 
   #servedBy(at: number): number {
@@ -96,7 +100,15 @@ export class Program {
   }
 }
 
-function matches(match: StepMatch, message: MessageFacts): boolean {
+/** How many requests the step at that place serves; null for any number. */
+export function limitOf(steps: readonly Step[], at: number, after: TestEndpoint["after"]): number | null {
+  const step = steps[at];
+  if (step === undefined) return 0;
+  if (after === "repeat-last" && at === steps.length - 1) return null;
+  return step.times ?? (step.chance === undefined ? 1 : null);
+}
+
+export function matches(match: StepMatch, message: MessageFacts): boolean {
   if (match.type !== undefined && match.type !== message.type) return false;
   if (match.event !== undefined && match.event !== message.event) return false;
   if (match.messageId !== undefined && match.messageId !== message.messageId) return false;

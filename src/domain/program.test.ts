@@ -1,13 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Step } from "../../domain/configuration.ts";
-import type { MessageFacts } from "./message-facts.ts";
-import { Program } from "./program.ts";
-import type { Offer } from "./program.ts";
+import type { Step } from "./configuration.ts";
+import { matches, Program, type MessageFacts, type Offer } from "./program.ts";
 
 const nothing: MessageFacts = { type: null, messageId: null, event: null, userId: null };
 const offer = (message: Partial<MessageFacts> = {}, draw: Offer["draw"] = () => 0.5): Offer => ({
-  message: () => ({ ...nothing, ...message }),
+  fits: (match) => matches(match, { ...nothing, ...message }),
   draw,
 });
 const track = offer({ type: "track", event: "Order Completed", userId: "u1" });
@@ -65,15 +63,15 @@ describe("a program", () => {
     expect(serveAll(program, [track, track, identify, track])).toEqual([1, null, 0, 1]);
   });
 
-  test("does not read the message when no step has a match", () => {
+  test("asks nothing of the message when no step has a match", () => {
     const program = new Program(fourSteps, "repeat-last");
-    const unread: Offer = {
-      message: () => {
-        throw new Error("read");
+    const unasked: Offer = {
+      fits: () => {
+        throw new Error("asked");
       },
       draw: () => 0,
     };
-    expect(program.serve(unread)).toBe(0);
+    expect(program.serve(unasked)).toBe(0);
   });
 
   test("a step with a chance takes its share for ever and passes the others on", () => {

@@ -56,7 +56,7 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
   let deadline: WallTimer | ClockTimer;
 
   const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, simulated: time.elapsed() });
-  const abort = (): void => exchange.abort("deadline");
+  const abort = (): void => exchange.abort({ timeoutMs });
 
   const exchange: Exchange = sender.send({
     url,
@@ -102,7 +102,7 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
       phases: Object.fromEntries(stamps.map((each) => [each.phase, rounded(simulated ? each.simulated : each.real)])),
       simulated,
       outcome: outcomeOf(result),
-      error: result.outcome === "timeout" ? timedOut(timeoutMs, result) : result.error,
+      error: result.error,
       requestHead: result.requestHead,
       response: result.response,
     };
@@ -122,15 +122,6 @@ function outcomeOf({ outcome, response }: ExchangeResult): Outcome {
   if (outcome !== "answered") return outcome;
   const status = response?.status ?? 0;
   return status >= 200 && status < 300 ? "success" : "http_error";
-}
-
-function timedOut(timeoutMs: number, result: ExchangeResult): { code: string; message: string } {
-  const seconds = timeoutMs / 1000;
-  const missing = result.response === null ? "no answer came" : "the answer was not complete";
-  return {
-    code: "timeout",
-    message: `After ${seconds} seconds ${missing}. The whole answer must be there within ${seconds} seconds of the start of the attempt.`,
-  };
 }
 
 /** To the microsecond. */

@@ -136,9 +136,9 @@ describe("connections", () => {
 
 describe("abort", () => {
   test.each([
-    ["deadline", "timeout", "timeout"],
-    ["stopped", "connection_error", "stopped"],
-  ] as const)("%s ends a hanging exchange as %s", async (reason, outcome, code) => {
+    ["timeout", "timeout", { timeoutMs: 5000 }],
+    ["connection_error", "stopped", "stopped"],
+  ] as const)("ends a hanging exchange as %s, with the code %s", async (outcome, code, reason) => {
     const there = await receiver({});
     const exchange = post(sender(), `http://127.0.0.1:${there.port}/`);
     const socket = await there.connection(0);
@@ -156,7 +156,7 @@ describe("abort", () => {
       url: `http://127.0.0.1:${there.port}/`,
       headers: [],
       body: new Uint8Array(0),
-      onPhase: (phase) => phase === "firstByte" && setImmediate(() => exchange.abort("deadline")),
+      onPhase: (phase) => phase === "firstByte" && setImmediate(() => exchange.abort({ timeoutMs: 5000 })),
       onSocket: () => {},
     });
     const result = await exchange.done;
@@ -171,7 +171,7 @@ describe("abort", () => {
     const there = await answering(ok);
     for (const host of ["127.0.0.1", "localhost", "no-such-host.invalid"]) {
       const exchange = post(sender(), `http://${host}:${there.port}/`);
-      exchange.abort("deadline");
+      exchange.abort({ timeoutMs: 5000 });
       expect(await exchange.done).toMatchObject({ outcome: "timeout", requestHead: "", response: null });
     }
     expect(there.received.join("")).toBe("");
@@ -184,7 +184,7 @@ describe("abort", () => {
     const first = post(from, url);
     await first.done;
     const second = post(from, url);
-    first.abort("deadline");
+    first.abort({ timeoutMs: 5000 });
     expect(await second.done).toMatchObject({ outcome: "answered" });
     second.abort("stopped");
     await post(from, url).done;

@@ -11,7 +11,7 @@
 
 import type { Socket } from "node:net";
 import { dial } from "./dial.ts";
-import type { Exchange, ExchangeResult, SendRequest } from "./exchange.ts";
+import type { EndOfExchange, Exchange, ExchangeResult, SendRequest } from "./exchange.ts";
 import { closedFailure, connectionError, deadlineFailure, socketFailure } from "./failures.ts";
 import type { Failure, Stage } from "./failures.ts";
 import { ResponseParser } from "./response-parser.ts";
@@ -74,10 +74,10 @@ export class Connection {
     return exchange;
   }
 
-  abort(exchange: RunningExchange, reason: "deadline" | "stopped"): void {
+  abort(exchange: RunningExchange, reason: EndOfExchange): void {
     if (this.#exchange !== exchange) return;
-    if (reason === "deadline") this.#finish(deadlineFailure(this.target, this.#stage, this.#progress()));
-    else this.#finish(connectionError("stopped", "Hookyard was stopped while this attempt was under way."));
+    if (reason === "stopped") this.#finish(connectionError("stopped", "Hookyard was stopped while this attempt was under way."));
+    else this.#finish(deadlineFailure(reason.timeoutMs, this.target, this.#stage, this.#progress()));
   }
 
   destroy(): void {
@@ -216,7 +216,7 @@ class RunningExchange implements Exchange {
     });
   }
 
-  abort(reason: "deadline" | "stopped"): void {
+  abort(reason: EndOfExchange): void {
     this.#connection.abort(this, reason);
   }
 }

@@ -15,9 +15,12 @@ import type { Trust } from "./trust.ts";
 export type Exchange = {
   /** Resolves always, exactly once. */
   done: Promise<ExchangeResult>;
-  /** Ends it now: the socket is destroyed, and the outcome is `timeout` (deadline) or `connection_error` (stopped). */
-  abort(reason: "deadline" | "stopped"): void;
+  /** Ends it now: the socket is destroyed, and the outcome is `timeout`, or `connection_error` when it is stopped. */
+  abort(reason: EndOfExchange): void;
 };
+
+/** Its time is over, or the process ends. */
+export type EndOfExchange = { timeoutMs: number } | "stopped";
 
 export type ExchangeResult = {
   outcome: "answered" | "timeout" | "connection_error" | "tls_error";

@@ -54,9 +54,16 @@ describe("the outcome", () => {
     ["securing", "during the TLS handshake with [::1]:8443"],
     ["open", progress],
   ] as const)("a deadline while %s says so", (stage, where) => {
-    expect(deadlineFailure(target, stage, progress)).toEqual({
+    expect(deadlineFailure(5000, target, stage, progress)).toEqual({
       outcome: "timeout",
-      error: { code: "timeout", message: `The time for the whole answer was over ${where}.` },
+      error: { code: "timeout", message: `After 5 seconds the time for the whole answer was over, ${where}.` },
     });
+  });
+
+  test.each([
+    [1000, "After 1 second "],
+    [1500, "After 1.5 seconds "],
+  ])("a deadline of %s ms is said in seconds", (timeoutMs, words) => {
+    expect(deadlineFailure(timeoutMs, target, "open", progress).error.message).toContain(words);
   });
 });

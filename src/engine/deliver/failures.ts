@@ -26,14 +26,15 @@ export function closedFailure(target: Target, stage: Stage, headComplete: boolea
   return connectionError(headComplete ? "body_cut_short" : "closed_without_answer", `The receiver closed the connection ${progress}.`);
 }
 
-export function deadlineFailure(target: Target, stage: Stage, progress: string): Failure {
+export function deadlineFailure(timeoutMs: number, target: Target, stage: Stage, progress: string): Failure {
   const where = {
     lookup: `while the address of ${target.host} was being looked up`,
     connecting: `while connecting to ${place(target)}`,
     securing: `during the TLS handshake with ${place(target)}`,
     open: progress,
   }[stage];
-  return { outcome: "timeout", error: { code: "timeout", message: `The time for the whole answer was over ${where}.` } };
+  const time = timeoutMs === 1000 ? "1 second" : `${timeoutMs / 1000} seconds`;
+  return { outcome: "timeout", error: { code: "timeout", message: `After ${time} the time for the whole answer was over, ${where}.` } };
 }
 
 /** Of several addresses that were tried, the one that failed for a reason of its own and not for want of a route. */

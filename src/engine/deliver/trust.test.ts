@@ -153,7 +153,7 @@ describe("over TLS", () => {
     const exchange = post(sender({ trust: trusting() }), `https://valid.localhost:${there.port}/`);
     const socket = await there.connection(0);
     await new Promise((resolve) => socket.once("data", resolve));
-    exchange.abort("deadline");
+    exchange.abort({ timeoutMs: 5000 });
     expect(await exchange.done).toMatchObject({
       outcome: "timeout",
       error: { message: expect.stringContaining("TLS handshake") },

@@ -57,13 +57,14 @@ describe("what an attempt came to", () => {
   });
 
   test("says of a late answer how much of it had come", () => {
+    const message = "After 5 seconds the time for the whole answer was over, after 1184 of 4096 bytes of the answer's body.";
     const attempt = anAttempt({
       outcome: "timeout",
-      error: { code: "timeout", message: "After 5 seconds the answer was not complete. The whole answer must be there within 5 seconds." },
+      error: { code: "timeout", message },
       response: { status: 200, startLine: "HTTP/1.1 200", headers: [["content-length", "4096"]], body: "{", bodyLength: 1184 },
     });
     expect(said(attempt, { state: "cancelled" })).toBe(
-      "After 5 seconds the answer was not complete. The whole answer must be there within 5 seconds. 1,184 of its 4,096 bytes had come, so its status 200 does not count. Not tried again, because the delivery was cancelled.",
+      `${message} Its status 200 does not count, because the answer was not whole. Not tried again, because the delivery was cancelled.`,
     );
   });
 

@@ -1,6 +1,6 @@
 /** What an attempt came to, in a word and in sentences. Pure. */
 
-import { count, duration } from "../../kit/words.ts";
+import { duration } from "../../kit/words.ts";
 import type { Attempt, Delivery } from "./rounds.ts";
 
 const codes: Readonly<Record<string, string>> = {
@@ -58,16 +58,9 @@ function whatCame({ outcome, response, error, durationMs, retryable }: Attempt):
   return end === null ? { lead: message, rest: [] } : { lead: message.slice(0, end.index + 1), rest: [message.slice(end.index + 2)] };
 }
 
-function partOfAnswer(attempt: Attempt): string[] {
-  const { outcome, response } = attempt;
+function partOfAnswer({ outcome, response }: Attempt): string[] {
   if (response === null || outcome === "success" || outcome === "http_error") return [];
-  if (outcome === "connection_error") return [`Its status ${response.status} does not count, because the answer was not whole.`];
-  const announced = announcedLength(attempt);
-  const came =
-    announced === null
-      ? `${count(response.bodyLength)} bytes of its body`
-      : `${count(response.bodyLength)} of its ${count(announced)} bytes`;
-  return [`${came} had come, so its status ${response.status} does not count.`];
+  return [`Its status ${response.status} does not count, because the answer was not whole.`];
 }
 
 function consequence(attempt: Attempt, delivery: Delivery, clock: (at: string) => string): string[] {

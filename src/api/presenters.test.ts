@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { deliveryDetails } from "../contract/deliveries.ts";
 import { messageDetails } from "../contract/messages.ts";
-import type { AttemptId, DeliveryId, DestinationId, MessageRowId, RequestId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { AttemptId, DeliveryId, DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryDetails, MessageDetails } from "../engine/ports.ts";
 import { presentBytes, presentDeliveryDetails, presentMessageDetails, presentTime } from "./presenters.ts";
 
@@ -34,7 +34,6 @@ const delivery: DeliveryDetails = {
       outcome: "http_error",
       retryable: true,
       error: { code: "http_503", message: "The answer was 503." },
-      method: "POST",
       requestHead: "POST /a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
       response: { status: 503, head: "HTTP/1.1 503 Busy\r\nRetry-After: 3\r\n\r\n", body: new Uint8Array([0xff, 0x00]), bodyLength: 2 },
     },
@@ -51,7 +50,6 @@ const delivery: DeliveryDetails = {
       outcome: "tls_error",
       retryable: false,
       error: { code: "self_signed", message: "The certificate is self-signed." },
-      method: "POST",
       requestHead: "",
       response: null,
     },
@@ -77,7 +75,6 @@ const message: MessageDetails = {
   marks: [],
   pinned: false,
   replayOf: null,
-  requestId: 1 as RequestId,
   detail: null,
   duplicateOf: 2 as MessageRowId,
   warnings: ["w"],

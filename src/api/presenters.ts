@@ -138,7 +138,7 @@ function presentAttempt(attempt: AttemptRecord & { id: AttemptId }, payload: Att
     error: attempt.error,
     request: {
       sent,
-      method: attempt.method,
+      method: "POST",
       url: attempt.webhookUrl,
       ...parseHead(attempt.requestHead),
       body: sent ? payload : "",

@@ -10,7 +10,6 @@ export type SourceId = Id<"source">;
 export type DestinationId = Id<"destination">;
 export type WebhookId = Id<"webhook">;
 export type MessageRowId = Id<"message">;
-export type RequestId = Id<"request">;
 export type DeliveryId = Id<"delivery">;
 export type AttemptId = Id<"attempt">;
 export type EndpointId = Id<"endpoint">;

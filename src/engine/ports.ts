@@ -5,17 +5,7 @@
  */
 
 import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
-import type {
-  AttemptId,
-  DeliveryId,
-  DestinationId,
-  EndpointId,
-  MessageRowId,
-  RequestId,
-  RetryProfileId,
-  SourceId,
-  WebhookId,
-} from "../domain/ids.ts";
+import type { AttemptId, DeliveryId, DestinationId, EndpointId, MessageRowId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
@@ -116,7 +106,7 @@ export type Decision = {
   payload: PayloadShape;
 };
 
-export type CommittedMessage = { id: MessageRowId; messageId: string; state: MessageState; duplicateOf: MessageRowId | null };
+export type CommittedMessage = { id: MessageRowId; messageId: string; duplicateOf: MessageRowId | null };
 
 export type UnknownKeyRequest = {
   id: number;
@@ -175,14 +165,12 @@ export type AttemptRecord = {
   outcome: Outcome;
   retryable: boolean;
   error: { code: string; message: string } | null;
-  method: string;
   /** Request line and headers exactly as sent; empty when nothing was sent. The body is the delivery's payload. */
   requestHead: string;
   response: RecordedResponse | null;
 };
 
-const phases = ["dns", "connect", "tls", "sent", "firstByte", "done"] as const;
-export type Phase = (typeof phases)[number];
+export type Phase = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
 
 export type RecordedResponse = {
   status: number;
@@ -273,7 +261,6 @@ export type MessageSummary = {
 export type AttemptMark = { lane: number; round: number; outcome: Outcome };
 
 export type MessageDetails = MessageSummary & {
-  requestId: RequestId;
   detail: string | null;
   duplicateOf: MessageRowId | null;
   warnings: string[];

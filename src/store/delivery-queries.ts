@@ -195,7 +195,6 @@ function attemptsOf(db: Db, deliveryId: number): (AttemptRecord & { id: AttemptI
       outcome: outcomeAt(row.outcome),
       retryable: row.retryable === 1,
       error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
-      method: "POST",
       requestHead: row.request_head,
       response:
         row.status === null

@@ -6,9 +6,12 @@ import { expectConsistent, openTestStore, passOver, request, startOfTime, tables
 const day = 24 * 60 * 60 * 1000;
 
 function commitOne({ store }: TestStore, draft: MessageDraft, more: { at?: number; sourceId?: number } = {}) {
-  const committed = store.commit([request([draft], more)])[0]?.[0];
-  if (committed === undefined) throw new Error("nothing was committed");
-  return committed;
+  const [message] = store
+    .commit([request([draft], more)])
+    .flat()
+    .map(({ id }) => store.message(id));
+  if (!message) throw new Error("nothing was committed");
+  return message;
 }
 
 describe("a message id that comes again", () => {
@@ -46,12 +49,8 @@ describe("a message id that comes again", () => {
   test("within one request, and within one commit", () => {
     const one = openTestStore();
     const twice = { messageId: "a" };
-    expect(
-      one.store
-        .commit([request([twice, twice]), request([twice])])
-        .flat()
-        .map(({ state }) => state),
-    ).toEqual(["filtered", "duplicate", "duplicate"]);
+    const committed = one.store.commit([request([twice, twice]), request([twice])]).flat();
+    expect(committed.map(({ id }) => one.store.message(id)?.state)).toEqual(["filtered", "duplicate", "duplicate"]);
   });
 
   test("is known after a restart, and among tens of thousands", () => {

@@ -117,7 +117,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
       }
       if (goes) insertPayloads.run(id, routed.payloads.documented ?? null, routed.payloads.full ?? null);
     }
-    return { id: id as MessageRowId, messageId: message.messageId, state: goes ? "queued" : stateName(state), duplicateOf };
+    return { id: id as MessageRowId, messageId: message.messageId, duplicateOf };
   }
 
   const insertAll = db.transaction((requests: IncomingRequest[]): CommittedMessage[][] => {
@@ -194,10 +194,6 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     },
     ...unknownKeys(db),
   };
-}
-
-function stateName(state: number): "rejected" | "duplicate" | "filtered" {
-  return state === rejected ? "rejected" : state === duplicate ? "duplicate" : "filtered";
 }
 
 function extraOf(message: IncomingMessage, duplicateOf: MessageRowId | null): string | null {

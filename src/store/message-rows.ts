@@ -1,6 +1,6 @@
 /** One message as its row and what hangs on it say it is. */
 
-import type { DestinationId, MessageRowId, RequestId, SourceId } from "../domain/ids.ts";
+import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { AttemptMark, Decision, IncomingRequest, MessageDetails, MessageSummary } from "../engine/ports.ts";
 import { messageStateAt, outcomeAt, shapeAt, typeAt } from "./codes.ts";
 import { deliveriesOfMessage } from "./delivery-queries.ts";
@@ -110,7 +110,6 @@ export function createMessageReader(db: Db): MessageReader {
       const body = request?.body ?? Buffer.alloc(0);
       return {
         ...summary(row),
-        requestId: row.request_id as RequestId,
         detail: extra.detail ?? null,
         duplicateOf: (extra.duplicateOf ?? null) as MessageRowId | null,
         warnings: extra.warnings ?? [],

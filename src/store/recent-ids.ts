@@ -57,9 +57,8 @@ export class RecentIds {
     return false;
   }
 
-  /** Empties it, with room for as many as are coming. */
-  clear(expected = 0): void {
-    this.#allocate(expected);
+  clear(): void {
+    this.#allocate(0);
   }
 
   #allocate(room: number): void {

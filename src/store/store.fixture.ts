@@ -128,7 +128,6 @@ export function attempt(deliveryId: DeliveryId, more: Partial<AttemptRecord> & {
     outcome,
     retryable: status >= 500,
     error: null,
-    method: "POST",
     requestHead: "POST /hook HTTP/1.1\r\n\r\n",
     response: { status, head: `HTTP/1.1 ${status} Said\r\n\r\n`, body: Buffer.from("said"), bodyLength: 4 },
     ...rest,

@@ -182,7 +182,7 @@ describe("a reset", () => {
     });
     one.store.clearMessages();
     expect(rowsPerTable(one)).toEqual({ sources: 1, destinations: 1, webhooks: 1, endpoints: 1 });
-    expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([[{ id: 1, state: "queued", duplicateOf: null }]]);
+    expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([[{ id: 1, duplicateOf: null }]]);
     expectConsistent(one.db);
   });
 

@@ -165,7 +165,6 @@ function attemptOf({ id, round, destinationId, payload }: ClaimedDelivery, now: 
     outcome: success ? "success" : "http_error",
     retryable: status >= 500,
     error: null,
-    method: "POST",
     requestHead: `POST / HTTP/1.1\r\nHost: 127.0.0.1:9\r\nUser-Agent: Hookyard/1.0\r\nContent-Type: application/json\r\nX-Signature: ${"0123456789".repeat(4)}\r\nContent-Length: ${payload.length}\r\n\r\n`,
     response: { status, head: `HTTP/1.1 ${status} Answer\r\nContent-Length: ${body.length}\r\n\r\n`, body, bodyLength: body.length },
   };

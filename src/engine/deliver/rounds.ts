@@ -140,7 +140,6 @@ export class Rounds {
           webhookId: webhook.id,
           webhookUrl: webhook.url,
           retryable,
-          method: "POST",
         },
         running.work,
       );

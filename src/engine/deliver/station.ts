@@ -192,7 +192,6 @@ export class Station {
   #room(destination: Destination): number {
     // What cannot be put on record is not sent either, or it would pile up in memory.
     if (this.#recorder.isFailing) return 0;
-    if (destination.webhooks.length === 0) return claimAtOnce;
     if (this.#rounds.bytesUnderWay(destination.id) > maxBytesUnderWay) return 0;
     const wanted = this.#options.configuration.settings().laneConnections * 3;
     const loads = destination.webhooks.map((webhook) => this.#lanes.load(webhook.id));

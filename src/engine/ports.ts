@@ -174,9 +174,9 @@ export type Phase = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
 
 export type RecordedResponse = {
   status: number;
-  /** Status line and headers exactly as they came. */
+  /** Status line and headers exactly as they came (latin1). */
   head: string;
-  /** The first 64 KB. */
+  /** The first 64 KB, without the chunked coding. */
   body: Uint8Array;
   bodyLength: number;
 };

@@ -31,10 +31,6 @@ describe("an answered exchange", () => {
       response: {
         status: 500,
         head: answer.slice(0, -4),
-        headers: [
-          ["content-LENGTH", "4"],
-          ["X-A", "b"],
-        ],
         body: new Uint8Array([0, 255, 13, 10]),
         bodyLength: 4,
       },

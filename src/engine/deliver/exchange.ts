@@ -4,7 +4,7 @@
  * records what was sent and what came back byte for byte.
  */
 
-import type { Phase } from "../ports.ts";
+import type { Phase, RecordedResponse } from "../ports.ts";
 import { Connection } from "./connection.ts";
 import { createIdleConnections } from "./idle-connections.ts";
 import { headProblem, writeRequestHead } from "./request-head.ts";
@@ -29,15 +29,7 @@ export type ExchangeResult = {
   /** Request line and headers exactly as sent (latin1); empty when not one byte was written. */
   requestHead: string;
   /** There as soon as the head was complete, also when the exchange then failed. */
-  response: {
-    status: number;
-    /** Status line and headers exactly as received (latin1). */
-    head: string;
-    headers: [string, string][];
-    /** The first 64 KB, without the chunked coding. */
-    body: Uint8Array;
-    bodyLength: number;
-  } | null;
+  response: RecordedResponse | null;
 };
 
 export type SendRequest = {

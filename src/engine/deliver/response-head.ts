@@ -1,8 +1,7 @@
-/** The status line and headers of an answer, read from their exact text. */
+/** What the status line and headers of an answer mean for the connection, read from their exact text. */
 
 export type ResponseHead = {
   status: number;
-  headers: [string, string][];
   framing: Framing;
   /** The receiver is willing to take another request on this connection. */
   keepAlive: boolean;
@@ -13,8 +12,8 @@ export type ResponseHead = {
 /** How the end of the body is found. */
 type Framing = { by: "length"; length: number } | { by: "chunks" } | { by: "close" };
 
-/** What is wrong with a head. `head` is there when status and headers could be read and only the framing is wrong. */
-export type HeadProblem = { problem: string; head: Pick<ResponseHead, "status" | "headers"> | null };
+/** What is wrong with a head. The status is there when status line and headers could be read and only the framing is wrong. */
+export type HeadProblem = { problem: string; status: number | null };
 
 // Node's own parser stops at 2,000; no receiver comes near either.
 const maxHeaders = 1_000;
@@ -106,7 +105,7 @@ function readFraming(status: number, minor: number, headers: [string, string][])
   }
   const wantsClose = hasToken(connection, "close");
   const keepAlive = !wantsClose && (minor >= 1 || hasToken(connection, "keep-alive"));
-  const head = { status, headers, keepAlive, keepAliveMs };
+  const head = { status, keepAlive, keepAliveMs };
 
   if (status < 200 || status === 204 || status === 304) return { ...head, framing: { by: "length", length: 0 } };
   if (coding !== null) {
@@ -118,7 +117,7 @@ function readFraming(status: number, minor: number, headers: [string, string][])
   }
   if (length === null) return { ...head, framing: { by: "close" }, keepAlive: false };
   const parsed = parseLength(length);
-  if (typeof parsed === "string") return { problem: parsed, head: { status, headers } };
+  if (typeof parsed === "string") return { problem: parsed, status };
   return { ...head, framing: { by: "length", length: parsed } };
 }
 
@@ -145,5 +144,5 @@ function hasToken(list: string, token: string): boolean {
 }
 
 function unreadable(problem: string): HeadProblem {
-  return { problem, head: null };
+  return { problem, status: null };
 }

@@ -10,16 +10,9 @@
  *   complete | failed              nothing more is read
  */
 
+import type { RecordedResponse } from "../ports.ts";
 import { parseResponseHead } from "./response-head.ts";
 import type { HeadProblem, ResponseHead } from "./response-head.ts";
-
-type ParsedResponse = {
-  status: number;
-  head: string;
-  headers: [string, string][];
-  body: Uint8Array;
-  bodyLength: number;
-};
 
 type State =
   | "head"
@@ -52,7 +45,8 @@ export class ResponseParser {
   #headText = "";
   #headSize = 0;
   #trailerSize = 0;
-  #response: Pick<ResponseHead, "status" | "headers"> | null = null;
+  /** Null before the head was complete. */
+  #status: number | null = null;
   #keepAlive = false;
   #keepAliveMs: number | null = null;
   #expected: number | null = null;
@@ -66,12 +60,12 @@ export class ResponseParser {
   }
 
   get headComplete(): boolean {
-    return this.#response !== null;
+    return this.#status !== null;
   }
 
   /** How far the answer has come, as the end of a sentence. */
   get progress(): string {
-    if (this.#response) {
+    if (this.#status !== null) {
       const of = this.#expected === null ? "" : ` of ${this.#expected}`;
       return `after ${this.#bodyLength}${of} bytes of the answer's body`;
     }
@@ -87,12 +81,11 @@ export class ResponseParser {
   }
 
   /** What is there so far; null before the head was complete. */
-  response(): ParsedResponse | null {
-    if (!this.#response) return null;
+  response(): RecordedResponse | null {
+    if (this.#status === null) return null;
     return {
-      status: this.#response.status,
+      status: this.#status,
       head: this.#headText,
-      headers: this.#response.headers,
       body: this.#kept.subarray(0, this.#keptSize),
       bodyLength: this.#bodyLength,
     };
@@ -164,12 +157,12 @@ export class ResponseParser {
   #headEnded(): void {
     const parsed: ResponseHead | HeadProblem = parseResponseHead(this.#headText);
     if ("problem" in parsed) {
-      this.#response = parsed.head;
+      this.#status = parsed.status;
       this.#fail("not_http", `The head of the answer is malformed: ${parsed.problem}.`);
       return;
     }
     if (parsed.status === 101) {
-      this.#response = parsed;
+      this.#status = parsed.status;
       this.#fail("not_http", "The receiver switched to another protocol (101), which was not asked for.");
       return;
     }
@@ -179,7 +172,7 @@ export class ResponseParser {
       this.#headSize = 0;
       return;
     }
-    this.#response = parsed;
+    this.#status = parsed.status;
     this.#keepAlive = parsed.keepAlive;
     this.#keepAliveMs = parsed.keepAliveMs;
     if (parsed.framing.by === "chunks") this.#state = "chunkStart";

@@ -58,7 +58,7 @@ export function presentMessage(message: MessageSummary): MessageSummaryAnswer {
   };
 }
 
-/** The window of a delivery, by the retry profile of its destination; null when either is gone. */
+/** The window of a delivery, by the retry profile of its destination; null when that is gone. */
 export type WindowOf = (delivery: DeliverySummary) => number | null;
 
 export function presentMessageDetails(message: MessageDetails, windowOf: WindowOf): MessageDetailsAnswer {

@@ -18,7 +18,6 @@ export const lastSync = z
   .object({ at: time, entered: z.int(), left: z.int() })
   .nullable()
   .meta({ id: "LastSync", description: "The newest sync that has ended." });
-export type LastSyncAnswer = z.output<typeof lastSync>;
 
 const audienceAnswer = z
   .object({

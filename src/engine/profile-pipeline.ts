@@ -37,7 +37,7 @@ type SampledUser = { profileId: ProfileId | null; userId: string; traits: JsonOb
 
 export type Audiences = {
   list(): AudienceView[];
-  get(id: AudienceId): AudienceView | undefined;
+  get(id: AudienceId): AudienceView | Problem;
   /** Resolves when the first sync is committed. */
   create(draft: AudienceDraft): Promise<AudienceView | Problem>;
   update(id: AudienceId, changes: Partial<AudienceDraft>): Promise<AudienceView | Problem>;
@@ -62,7 +62,7 @@ type ComputedTraitDraft = { name: string; key?: string; computation: Computation
 
 export type ComputedTraits = {
   list(): ComputedTraitView[];
-  get(id: ComputedTraitId): ComputedTraitView | undefined;
+  get(id: ComputedTraitId): ComputedTraitView | Problem;
   create(draft: ComputedTraitDraft): Promise<ComputedTraitView | Problem>;
   update(id: ComputedTraitId, changes: Partial<ComputedTraitDraft>): Promise<ComputedTraitView | Problem>;
   delete(id: ComputedTraitId): Promise<Problem | null>;

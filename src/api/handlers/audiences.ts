@@ -1,17 +1,17 @@
 import type { AudienceAnswer } from "../../contract/audiences.ts";
-import { audienceIds, destinationIds, profileIds, sourceIds, type AudienceId, type ProfileId } from "../../domain/ids.ts";
-import { isProblem, notFound } from "../../domain/problem.ts";
+import { audienceIds, profileIds, type AudienceId, type ProfileId } from "../../domain/ids.ts";
+import { isProblem, type Problem } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { AudienceView } from "../../engine/profile-pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
-import { presentBytes, presentTime, presentTimeOrNull } from "../presenters.ts";
-import { computedChangesFrom, presentLastSync } from "./computed.ts";
+import { withId } from "../inputs.ts";
+import { presentBytes, presentTimeOrNull } from "../presenters.ts";
+import { computedChangesFrom, presentComputed } from "./computed.ts";
 
 export function audienceHandlers({ audiences }: Pipeline): HandlersOf<"audiences"> {
-  const find = (text: string): AudienceId | null => {
-    const id = audienceIds.parse(text);
-    return id !== null && audiences.get(id) !== undefined ? id : null;
-  };
+  const withAudience = <Answer>(text: string, act: (id: AudienceId) => Answer): Answer | Problem =>
+    withId(audienceIds, "audience", text, act);
+  const presented = (answer: AudienceView | Problem): AudienceAnswer | Problem => (isProblem(answer) ? answer : presentAudience(answer));
   const presentUser = <User extends { profileId: ProfileId | null }>({ profileId, ...user }: User) => ({
     ...user,
     profileId: profileId === null ? null : profileIds.format(profileId),
@@ -20,36 +20,17 @@ export function audienceHandlers({ audiences }: Pipeline): HandlersOf<"audiences
     "audiences.list": () => ({ items: audiences.list().map(presentAudience) }),
     "audiences.create": async ({ name, ...input }) => {
       const changes = computedChangesFrom(input);
-      if (isProblem(changes)) return changes;
-      const made = await audiences.create({ name, ...changes });
-      return isProblem(made) ? made : presentAudience(made);
+      return isProblem(changes) ? changes : presented(await audiences.create({ name, ...changes }));
     },
-    "audiences.get": (input) => {
-      const id = find(input.id);
-      const audience = id === null ? undefined : audiences.get(id);
-      return audience === undefined ? notFound("audience", input.id) : presentAudience(audience);
-    },
+    "audiences.get": ({ id: text }) => presented(withAudience(text, audiences.get)),
     "audiences.update": async ({ id: text, ...input }) => {
-      const id = find(text);
-      if (id === null) return notFound("audience", text);
       const changes = computedChangesFrom(input);
-      if (isProblem(changes)) return changes;
-      const changed = await audiences.update(id, changes);
-      return isProblem(changed) ? changed : presentAudience(changed);
+      return isProblem(changes) ? changes : presented(await withAudience(text, (id) => audiences.update(id, changes)));
     },
-    "audiences.delete": async (input) => {
-      const id = find(input.id);
-      if (id === null) return notFound("audience", input.id);
-      return (await audiences.delete(id)) ?? { id: input.id };
-    },
-    "audiences.sync": (input) => {
-      const id = find(input.id);
-      return id === null ? notFound("audience", input.id) : audiences.sync(id);
-    },
+    "audiences.delete": async ({ id: text }) => (await withAudience(text, audiences.delete)) ?? { id: text },
+    "audiences.sync": ({ id: text }) => withAudience(text, audiences.sync),
     "audiences.changes": async ({ id: text, sample }) => {
-      const id = find(text);
-      if (id === null) return notFound("audience", text);
-      const changes = await audiences.changes(id, sample);
+      const changes = await withAudience(text, (id) => audiences.changes(id, sample));
       if (isProblem(changes)) return changes;
       return {
         ...changes,
@@ -67,14 +48,6 @@ export function audienceHandlers({ audiences }: Pipeline): HandlersOf<"audiences
   };
 }
 
-function presentAudience({ id, lastSync, openSync: _, ...audience }: AudienceView): AudienceAnswer {
-  return {
-    ...audience,
-    id: audienceIds.format(id),
-    destinationIds: audience.destinationIds.map(destinationIds.format),
-    sourceId: sourceIds.format(audience.sourceId),
-    lastSync: presentLastSync(lastSync),
-    nextSyncAt: presentTimeOrNull(audience.nextSyncAt),
-    createdAt: presentTime(audience.createdAt),
-  };
+function presentAudience({ openSync: _, ...audience }: AudienceView): AudienceAnswer {
+  return { ...audience, ...presentComputed(audience), id: audienceIds.format(audience.id) };
 }

@@ -3,6 +3,7 @@ import { clientIds, sourceIds, type ClientId } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { ClientBatch, ClientDetails, ClientDraft, ClientPage, ClientView, Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
+import { withId } from "../inputs.ts";
 import { presentTime } from "../presenters.ts";
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : presentTime(at));
@@ -45,11 +46,7 @@ function cursorOf(text: string | undefined): number | null | Problem {
 }
 
 export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
-  /** Does it with the client of that id. */
-  const withClient = <Answer>(text: string, act: (id: ClientId) => Answer): Answer | Problem => {
-    const id = clientIds.parse(text);
-    return id === null ? notFound("client", text) : act(id);
-  };
+  const withClient = <Answer>(text: string, act: (id: ClientId) => Answer): Answer | Problem => withId(clientIds, "client", text, act);
   const presented = (answer: ClientDetails | Problem): ClientDetailsAnswer | Problem =>
     isProblem(answer) ? answer : presentDetails(answer);
 

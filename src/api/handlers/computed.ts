@@ -1,10 +1,9 @@
 /** What the calls of audiences and of computed traits have in common. */
 
-import type { LastSyncAnswer } from "../../contract/audiences.ts";
-import { destinationIds, type DestinationId } from "../../domain/ids.ts";
+import { destinationIds, sourceIds, type DestinationId } from "../../domain/ids.ts";
 import { invalid, type Problem } from "../../domain/problem.ts";
-import type { Audience } from "../../engine/profile-ports.ts";
-import { presentTime } from "../presenters.ts";
+import type { AudienceView } from "../../engine/profile-pipeline.ts";
+import { presentTime, presentTimeOrNull } from "../presenters.ts";
 
 /** The members that are given, as the engine takes them. */
 export function computedChangesFrom<Input extends { destinationIds?: string[] | undefined }>({
@@ -21,6 +20,14 @@ export function computedChangesFrom<Input extends { destinationIds?: string[] | 
   return { ...changes, destinationIds: ids };
 }
 
-export function presentLastSync(sync: Audience["lastSync"]): LastSyncAnswer {
-  return sync === null ? null : { ...sync, at: presentTime(sync.at) };
+type Common = Pick<AudienceView, "destinationIds" | "sourceId" | "lastSync" | "nextSyncAt" | "createdAt">;
+
+export function presentComputed({ destinationIds: ids, sourceId, lastSync, nextSyncAt, createdAt }: Common) {
+  return {
+    destinationIds: ids.map(destinationIds.format),
+    sourceId: sourceIds.format(sourceId),
+    lastSync: lastSync === null ? null : { ...lastSync, at: presentTime(lastSync.at) },
+    nextSyncAt: presentTimeOrNull(nextSyncAt),
+    createdAt: presentTime(createdAt),
+  };
 }

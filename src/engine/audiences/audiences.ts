@@ -8,11 +8,12 @@ import { isProblem, notFound, problem, type Problem } from "../../domain/problem
 import type { JsonObject } from "../../domain/json.ts";
 import type { Clock } from "../clock/clock.ts";
 import { ownPayload } from "../ingest/own-messages.ts";
-import type { Audiences, AudienceView } from "../profile-pipeline.ts";
+import type { Audiences } from "../profile-pipeline.ts";
 import type { ComputedStore, ProfileStore, RuleStore } from "../profile-ports.ts";
 import { nextTurn } from "../wall.ts";
-import type { Asks, AudienceComputed, Computed } from "./computed.ts";
+import type { Asks, AudienceComputed } from "./computed.ts";
 import { identify } from "./identify.ts";
+import { createKind } from "./kind.ts";
 import type { Maker } from "./make.ts";
 import type { Registry } from "./registry.ts";
 import type { Syncs } from "./sync.ts";
@@ -31,17 +32,15 @@ type AudiencesOptions = {
 };
 
 export function createAudiences({ store, registry, maker, syncs, walker, teller, clock, caughtUp }: AudiencesOptions): Audiences {
-  function view({ id, row }: AudienceComputed): AudienceView {
-    return {
-      ...row,
-      destinationIds: maker.destinationsOf(row.sourceId),
-      size: store.countTold(row.sourceId),
-      syncing: syncs.progress(id),
-    };
-  }
-
   const find = (id: AudienceId): AudienceComputed | Problem => registry.audience(id) ?? notFound("audience", audienceIds.format(id));
-  const viewOf = (made: Computed | Problem): AudienceView | Problem => (isProblem(made) ? made : view(made as AudienceComputed));
+  const kind = createKind({
+    registry,
+    maker,
+    syncs,
+    kind: "audience",
+    find,
+    view: ({ row }) => ({ ...row, size: store.countTold(row.sourceId) }),
+  });
   const traitsOf = (userId: string): JsonObject => store.profiles({ userId }, 1, null).items[0]?.traits ?? {};
   const sampled = ({ userId, profileId }: { userId: string; profileId: ProfileId | null }) => ({
     userId,
@@ -50,31 +49,15 @@ export function createAudiences({ store, registry, maker, syncs, walker, teller,
   });
 
   return {
-    list: () => registry.all().flatMap((computed) => (computed.kind === "audience" ? [view(computed)] : [])),
-    get(id) {
-      const computed = registry.audience(id);
-      return computed === undefined ? undefined : view(computed);
-    },
-    async create({ rule = null, members, ...draft }) {
+    ...kind,
+    create({ rule = null, members, ...draft }) {
       const list = members === undefined ? null : listOf(members);
-      return viewOf(await maker.create(draft, (row) => registry.insertAudience({ ...row, rule, members: list })));
+      return kind.create(draft, (row) => registry.insertAudience({ ...row, rule, members: list }));
     },
-    async update(id, { rule, members, ...draft }) {
-      const computed = find(id);
-      if (isProblem(computed)) return computed;
+    update(id, { rule, members, ...draft }) {
       const definition =
         rule !== undefined ? { rule, members: null } : members !== undefined ? { rule: null, members: listOf(members) } : {};
-      return viewOf(await maker.update(computed, draft, definition));
-    },
-    async delete(id) {
-      const computed = find(id);
-      if (isProblem(computed)) return computed;
-      await maker.delete(computed);
-      return null;
-    },
-    async sync(id) {
-      const computed = find(id);
-      return isProblem(computed) ? computed : syncs.run(computed.id);
+      return kind.update(id, draft, definition);
     },
     async changes(id, sample) {
       await caughtUp();

@@ -2,11 +2,12 @@
 
 import { computedTraitIds, type ComputedTraitId, type ProfileId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
-import { isProblem, notFound, type Problem } from "../../domain/problem.ts";
-import type { ComputedTraits, ComputedTraitView } from "../profile-pipeline.ts";
+import { notFound, type Problem } from "../../domain/problem.ts";
+import type { ComputedTraits } from "../profile-pipeline.ts";
 import type { ComputedStore } from "../profile-ports.ts";
 import { nextTurn } from "../wall.ts";
-import type { Computed, TraitComputed } from "./computed.ts";
+import type { TraitComputed } from "./computed.ts";
+import { createKind } from "./kind.ts";
 import type { Maker } from "./make.ts";
 import type { Registry } from "./registry.ts";
 import type { Syncs } from "./sync.ts";
@@ -22,43 +23,21 @@ type ComputedTraitsOptions = {
 };
 
 export function createComputedTraits({ store, registry, maker, syncs, walker, caughtUp }: ComputedTraitsOptions): ComputedTraits {
-  function view({ id, row }: TraitComputed): ComputedTraitView {
-    return {
-      ...row,
-      destinationIds: maker.destinationsOf(row.sourceId),
-      users: store.countTold(row.sourceId),
-      syncing: syncs.progress(id),
-    };
-  }
-
   const find = (id: ComputedTraitId): TraitComputed | Problem =>
     registry.computedTrait(id) ?? notFound("computed trait", computedTraitIds.format(id));
-  const viewOf = (made: Computed | Problem): ComputedTraitView | Problem => (isProblem(made) ? made : view(made as TraitComputed));
+  const kind = createKind({
+    registry,
+    maker,
+    syncs,
+    kind: "computed_trait",
+    find,
+    view: ({ row }) => ({ ...row, users: store.countTold(row.sourceId) }),
+  });
 
   return {
-    list: () => registry.all().flatMap((computed) => (computed.kind === "computed_trait" ? [view(computed)] : [])),
-    get(id) {
-      const computed = registry.computedTrait(id);
-      return computed === undefined ? undefined : view(computed);
-    },
-    async create({ computation, ...draft }) {
-      return viewOf(await maker.create(draft, (row) => registry.insertComputedTrait({ ...row, computation })));
-    },
-    async update(id, { computation, ...draft }) {
-      const computed = find(id);
-      if (isProblem(computed)) return computed;
-      return viewOf(await maker.update(computed, draft, computation === undefined ? {} : { computation }));
-    },
-    async delete(id) {
-      const computed = find(id);
-      if (isProblem(computed)) return computed;
-      await maker.delete(computed);
-      return null;
-    },
-    async sync(id) {
-      const computed = find(id);
-      return isProblem(computed) ? computed : syncs.run(computed.id);
-    },
+    ...kind,
+    create: ({ computation, ...draft }) => kind.create(draft, (row) => registry.insertComputedTrait({ ...row, computation })),
+    update: (id, { computation, ...draft }) => kind.update(id, draft, computation === undefined ? {} : { computation }),
     async preview(computation, sample) {
       await caughtUp();
       const asks = { computation };

@@ -26,9 +26,9 @@ type MakerOptions = {
   onChange: () => void;
 };
 
-type Draft = { name: string; key?: string; destinationIds?: readonly DestinationId[]; sync?: Sync };
+export type Draft = { name: string; key?: string; destinationIds?: readonly DestinationId[]; sync?: Sync };
 type Common = Pick<Audience, "name" | "key" | "sync" | "sourceId" | "createdAt" | "openSync" | "lastSync" | "nextSyncAt">;
-type Definition = Partial<Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">>;
+export type Definition = Partial<Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">>;
 
 export type Maker = ReturnType<typeof createMaker>;
 

@@ -86,7 +86,7 @@ describe("an answer", () => {
 });
 
 describe("an answer beyond HTTP's own statuses", () => {
-  test("is final, retried where the profile says so, and found by its status", async ({ start }) => {
+  test("is final, retried where the profile says so, and found by its status and by its hundred", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const receiver = await start.receiver(700);
     const { id } = await app.destination([receiver.url]);
@@ -98,7 +98,10 @@ describe("an answer beyond HTTP's own statuses", () => {
     const retried = await app.send();
     await app.settle();
     expect(await app.delivery(retried)).toMatchObject({ state: "waiting" });
-    expect((await app.call("messages.list", { status: "700" })).items.map((message) => message.id)).toEqual([retried, final]);
+    for (const status of ["700", "7xx"]) {
+      expect((await app.call("messages.list", { status })).items.map((message) => message.id)).toEqual([retried, final]);
+    }
+    expect((await app.call("messages.list", { status: "8xx" })).items).toEqual([]);
   });
 });
 

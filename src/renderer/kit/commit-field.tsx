@@ -4,6 +4,7 @@
  */
 
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useAction } from "./use-action.ts";
 
 type CommitOptions = {
   /** As it is saved now. */
@@ -16,39 +17,31 @@ type CommitOptions = {
 
 function useCommit({ text, check, onCommit }: CommitOptions) {
   const [draft, setDraft] = useState<string | null>(null);
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const { problem, attempt, clear } = useAction();
   const wrong = draft === null ? null : (check?.(draft) ?? null);
 
   // What was saved comes back as `text`, perhaps spelled otherwise: from then on that is shown.
   useEffect(() => {
     setDraft(null);
-    setRefusal(null);
-  }, [text]);
+    clear();
+  }, [text, clear]);
 
   const restore = (): void => {
     setDraft(null);
-    setRefusal(null);
+    clear();
   };
-  const commit = async (): Promise<void> => {
+  const commit = (): void => {
     if (draft === null || wrong !== null) return;
-    if (draft === text) {
-      restore();
-      return;
-    }
-    try {
-      await onCommit(draft);
-      setRefusal(null);
-    } catch (error) {
-      setRefusal(error instanceof Error ? error.message : String(error));
-    }
+    if (draft === text) restore();
+    else attempt(() => onCommit(draft));
   };
   return {
     value: draft ?? text,
-    error: wrong ?? refusal,
+    error: wrong ?? problem?.message ?? null,
     isDirty: draft !== null && draft !== text,
     change: (next: string) => {
       setDraft(next);
-      setRefusal(null);
+      clear();
     },
     commit,
     restore,
@@ -101,7 +94,7 @@ export function CommitField(props: FieldProps) {
     autoComplete: "off",
     "aria-invalid": isWrong || undefined,
     "aria-describedby": isWrong || hint !== undefined ? `${id}-note` : undefined,
-    onBlur: () => void field.commit(),
+    onBlur: field.commit,
   } as const;
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Escape" && field.isDirty) {
@@ -109,7 +102,7 @@ export function CommitField(props: FieldProps) {
       field.restore();
     } else if (event.key === "Enter" && (rows === undefined || event.ctrlKey || event.metaKey)) {
       event.preventDefault();
-      void field.commit();
+      field.commit();
     }
   };
   return (

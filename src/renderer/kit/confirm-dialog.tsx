@@ -1,9 +1,10 @@
 /** Asks before what cannot be undone: says what is lost, does it, and shows why when it could not. */
 
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { Button } from "./controls.tsx";
 import { Dialog } from "./floats.tsx";
 import { ProblemText } from "./problem.tsx";
+import { useAction } from "./use-action.ts";
 
 type ConfirmDialogProps = {
   open: boolean;
@@ -17,22 +18,14 @@ type ConfirmDialogProps = {
 };
 
 export function ConfirmDialog({ open, onClose, title, children, action, onConfirm }: ConfirmDialogProps) {
-  const [isRunning, setIsRunning] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
+  const { problem, isBusy, run, clear } = useAction();
   const close = (): void => {
-    setError(null);
+    clear();
     onClose();
   };
-  const run = async (): Promise<void> => {
-    setIsRunning(true);
-    try {
-      await onConfirm();
-      close();
-    } catch (raised) {
-      setError(raised instanceof Error ? raised : new Error(String(raised)));
-    } finally {
-      setIsRunning(false);
-    }
+  const confirm = async (): Promise<void> => {
+    await onConfirm();
+    close();
   };
   return (
     <Dialog
@@ -42,14 +35,14 @@ export function ConfirmDialog({ open, onClose, title, children, action, onConfir
       actions={
         <>
           <Button onClick={close}>Keep</Button>
-          <Button look="primary" disabled={isRunning} onClick={() => void run()}>
+          <Button look="primary" disabled={isBusy} onClick={() => run(confirm)}>
             {action}
           </Button>
         </>
       }
     >
       {children}
-      <ProblemText error={error} />
+      <ProblemText error={problem} />
     </Dialog>
   );
 }

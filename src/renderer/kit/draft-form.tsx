@@ -10,7 +10,7 @@ export function DraftForm({
   hasBar = true,
   problem,
   save,
-  isBusy = false,
+  isBusy,
   note,
   onSave,
   onDiscard,
@@ -21,9 +21,9 @@ export function DraftForm({
   problem: Error | null;
   /** What the button says. */
   save: string;
-  isBusy?: boolean;
+  isBusy: boolean;
   note?: string | undefined;
-  onSave: () => Promise<void>;
+  onSave: () => void;
   onDiscard: () => void;
 }) {
   return (
@@ -31,7 +31,7 @@ export function DraftForm({
       className="pane-body"
       onSubmit={(event) => {
         event.preventDefault();
-        void onSave();
+        onSave();
       }}
     >
       {children}

@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import type { AnswerOf } from "../../contract/contract.ts";
 import { call } from "../transport/transport.ts";
 import { useToast } from "../kit/copy.tsx";
+import { errorOf } from "../kit/error-of.ts";
 import { useLive } from "./live-data.ts";
 
 type ClockAnswer = AnswerOf<"clock.get">;
@@ -46,7 +47,7 @@ async function command(run: () => Promise<unknown>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    useToast.getState().show(error instanceof Error ? error.message : String(error));
+    useToast.getState().show(errorOf(error).message);
   }
 }
 

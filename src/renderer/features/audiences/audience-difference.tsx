@@ -6,6 +6,7 @@ import { dayMs } from "../../../domain/rules.ts";
 import { Button, SelectField, TextField } from "../../kit/controls.tsx";
 import { Step } from "../../kit/numbered-step.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { advanceClock } from "../../stores/clock.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
@@ -21,7 +22,7 @@ export function Difference({ number, audience }: { number: number; audience: Aud
   const [typed, setTyped] = useState<string | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   const [said, setSaid] = useState<string | null>(null);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, attempt } = useAction();
   const source = sources.find(({ id }) => id === chosen) ?? sources[0];
   if (audience.rule === null) return null;
   const userId = typed ?? members?.[0]?.userId ?? "";
@@ -30,13 +31,8 @@ export function Difference({ number, audience }: { number: number; audience: Aud
 
   const send = async ({ type, body, label }: Change): Promise<void> => {
     if (source === undefined) return;
-    try {
-      const { status } = await call("sources.send", { id: source.id, type, body: JSON.stringify(body(userId)) });
-      setSaid(status < 300 ? `${userId}: ${label}. Taken in.` : `The ingest port answered ${status}.`);
-      setProblem(null);
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
+    const { status } = await call("sources.send", { id: source.id, type, body: JSON.stringify(body(userId)) });
+    setSaid(status < 300 ? `${userId}: ${label}. Taken in.` : `The ingest port answered ${status}.`);
   };
 
   return (
@@ -63,7 +59,7 @@ export function Difference({ number, audience }: { number: number; audience: Aud
           </div>
           <div className="difference-what">
             {changes.map((change) => (
-              <Button key={change.label} icon="send" disabled={userId === ""} onClick={() => void send(change)}>
+              <Button key={change.label} icon="send" disabled={userId === ""} onClick={() => attempt(() => send(change))}>
                 <span className="clip isolate">{change.label}</span>
               </Button>
             ))}

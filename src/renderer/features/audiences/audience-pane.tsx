@@ -11,6 +11,7 @@ import { DraftForm } from "../../kit/draft-form.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { NameField } from "../../kit/name-field.tsx";
 import { Step } from "../../kit/numbered-step.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn } from "../../kit/user-ids.ts";
 import { count } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -51,9 +52,8 @@ export function AudiencePane({ audience, named, destinations, others }: PaneProp
   const enabledIds = destinations.filter(({ enabled }) => enabled).map((destination) => destination.id);
   const draft = kept ?? (audience === null ? emptyDraft(enabledIds) : draftOf(audience));
   const go = usePlace((place) => place.go);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, isBusy, run, clear } = useAction();
   const [showsAll, setShowsAll] = useState(false);
-  const [isBusy, setIsBusy] = useState(false);
 
   const { key, problem: wrongName } = keyOf(draft.name, audience?.id ?? null, named);
   const missing = missingInDraft(draft);
@@ -63,7 +63,7 @@ export function AudiencePane({ audience, named, destinations, others }: PaneProp
   );
 
   const change = (changes: Partial<AudienceDraft>): void => {
-    setProblem(null);
+    clear();
     const next = { ...draft, ...changes };
     if (audience === null || isChanged(next, audience)) keep(id, next);
     else drop(id);
@@ -71,25 +71,14 @@ export function AudiencePane({ audience, named, destinations, others }: PaneProp
   const save = async (): Promise<void> => {
     setShowsAll(true);
     const wrong = wrongName ?? missing;
-    if (wrong !== null) {
-      setProblem(new Error(wrong));
-      return;
-    }
-    setIsBusy(true);
-    try {
-      if (audience === null) {
-        const made = await call("audiences.create", changesOf(draft));
-        drop(id);
-        go({ view: "audiences", path: [made.id] });
-      } else {
-        await call("audiences.update", { id, ...changesOf(draft) });
-        drop(id);
-      }
-      setProblem(null);
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      setIsBusy(false);
+    if (wrong !== null) throw new Error(wrong);
+    if (audience === null) {
+      const made = await call("audiences.create", changesOf(draft));
+      drop(id);
+      go({ view: "audiences", path: [made.id] });
+    } else {
+      await call("audiences.update", { id, ...changesOf(draft) });
+      drop(id);
     }
   };
 
@@ -122,9 +111,9 @@ export function AudiencePane({ audience, named, destinations, others }: PaneProp
         }
         isBusy={isBusy}
         note={audience === null ? undefined : "who comes or leaves by it is sent at the next sync"}
-        onSave={save}
+        onSave={() => run(save)}
         onDiscard={() => {
-          setProblem(null);
+          clear();
           drop(id);
           if (audience === null) go({ view: "audiences" });
         }}

@@ -1,9 +1,9 @@
 /** Sending: what the next sync would say, the sync itself, and when the newest one was. */
 
-import { useState } from "react";
 import { Button } from "../../kit/controls.tsx";
 import { Step } from "../../kit/numbered-step.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
@@ -13,16 +13,8 @@ import type { Audience } from "./audience-draft.ts";
 export function SyncSection({ number, audience, hasDraft }: { number: number; audience: Audience; hasDraft: boolean }) {
   const { id, size, syncing, lastSync, nextSyncAt } = audience;
   const { answer: changes, error } = useLive("audiences.changes", { id, sample: 5 }, ["audiences", "profiles", "clock"]);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, run } = useAction();
   const waiting = changes === undefined ? 0 : changes.entering + changes.leaving;
-  const sync = async (): Promise<void> => {
-    try {
-      await call("audiences.sync", { id });
-      setProblem(null);
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
   return (
     <Step number={number} title="Send" isDone={waiting === 0 && syncing === null}>
       <p className="match-count" role="status">
@@ -38,7 +30,7 @@ export function SyncSection({ number, audience, hasDraft }: { number: number; au
       )}
       <ProblemText error={problem ?? error} />
       <div className="sync-actions">
-        <Button icon="send" disabled={syncing !== null} onClick={() => void sync()}>
+        <Button icon="send" disabled={syncing !== null} onClick={() => run(() => call("audiences.sync", { id }))}>
           Sync now
         </Button>
         <span className="muted">

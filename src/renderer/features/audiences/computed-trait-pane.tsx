@@ -10,6 +10,7 @@ import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { NameField } from "../../kit/name-field.tsx";
 import { Step } from "../../kit/numbered-step.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
@@ -51,13 +52,13 @@ export function ComputedTraitPane({ trait, named, destinations, others }: PanePr
   const enabledIds = destinations.filter(({ enabled }) => enabled).map((destination) => destination.id);
   const draft = kept ?? (trait === null ? emptyTrait(enabledIds) : traitDraftOf(trait));
   const go = usePlace((place) => place.go);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, isBusy, run, clear } = useAction();
   const [showsAll, setShowsAll] = useState(false);
   const { key, problem: wrongName } = keyOf(draft.name, trait?.id ?? null, named);
   const missing = missingInComputation(draft.computation);
 
   const change = (changes: Partial<TraitDraft>): void => {
-    setProblem(null);
+    clear();
     const next = { ...draft, ...changes };
     if (trait === null || isTraitChanged(next, trait)) keep(id, next);
     else drop(id);
@@ -65,21 +66,13 @@ export function ComputedTraitPane({ trait, named, destinations, others }: PanePr
   const save = async (): Promise<void> => {
     setShowsAll(true);
     const wrong = wrongName ?? missing;
-    if (wrong !== null) {
-      setProblem(new Error(wrong));
-      return;
-    }
-    try {
-      const saved =
-        trait === null
-          ? await call("computedTraits.create", traitChanges(draft))
-          : await call("computedTraits.update", { id, ...traitChanges(draft) });
-      drop(id);
-      setProblem(null);
-      if (trait === null) go({ view: "audiences", path: ["traits", saved.id] });
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    }
+    if (wrong !== null) throw new Error(wrong);
+    const saved =
+      trait === null
+        ? await call("computedTraits.create", traitChanges(draft))
+        : await call("computedTraits.update", { id, ...traitChanges(draft) });
+    drop(id);
+    if (trait === null) go({ view: "audiences", path: ["traits", saved.id] });
   };
 
   const title = trait?.name ?? "New computed trait";
@@ -106,9 +99,10 @@ export function ComputedTraitPane({ trait, named, destinations, others }: PanePr
         problem={problem}
         hasBar={trait === null || kept !== undefined || problem !== null}
         save={trait === null ? "Make it and send its values" : "Save"}
-        onSave={save}
+        isBusy={isBusy}
+        onSave={() => run(save)}
         onDiscard={() => {
-          setProblem(null);
+          clear();
           drop(id);
           if (trait === null) go({ view: "audiences" });
         }}
@@ -222,22 +216,14 @@ function Values({ computation, missing, traitKey }: { computation: Computation |
 }
 
 function TraitSync({ trait: { id, users, lastSync, nextSyncAt, syncing } }: { trait: ComputedTrait }) {
-  const [problem, setProblem] = useState<Error | null>(null);
-  const sync = async (): Promise<void> => {
-    try {
-      await call("computedTraits.sync", { id });
-      setProblem(null);
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
+  const { problem, run } = useAction();
   return (
     <Step number={4} title="Send" isDone={syncing === null}>
       <p className="match-count" role="status">
         <b>{count(users)}</b> <span className="muted">{users === 1 ? "user has" : "users have"} a value that receivers were told</span>
       </p>
       <ProblemText error={problem} />
-      <Button icon="send" disabled={syncing !== null} onClick={() => void sync()}>
+      <Button icon="send" disabled={syncing !== null} onClick={() => run(() => call("computedTraits.sync", { id }))}>
         Sync now
       </Button>
       <p className="quiet">

@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { Button, Choice, TextField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { isMac } from "../../stores/keys.ts";
 import { call } from "../../transport/transport.ts";
@@ -14,28 +15,20 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
   const [drafts, setDrafts] = useState(templates);
   const [howMany, setHowMany] = useState("40");
   const [pace, setPace] = useState("4");
-  const [problem, setProblem] = useState<Error | null>(null);
-  const run = async (action: () => Promise<unknown>): Promise<void> => {
-    try {
-      await action();
-      setProblem(null);
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
-  const make = (): Promise<void> => run(() => call("clients.call", { id, type, call: JSON.parse(drafts[type]) as unknown }));
+  const { problem, run, attempt } = useAction();
+  const make = (): void => attempt(async () => call("clients.call", { id, type, call: JSON.parse(drafts[type]) as unknown }));
   const isOpen = state === "running";
   return (
     <section className="section client-calls" aria-label="Calls">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void make();
+          make();
         }}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(isMac ? event.metaKey : event.ctrlKey)) return;
           event.preventDefault();
-          void make();
+          make();
         }}
       >
         <div className="section-head">
@@ -59,7 +52,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
         className="client-generate"
         onSubmit={(event) => {
           event.preventDefault();
-          void run(() => call("clients.generate", { id, count: Number(howMany), perSecond: Number(pace) }));
+          run(() => call("clients.generate", { id, count: Number(howMany), perSecond: Number(pace) }));
         }}
       >
         <span className="muted">Let it make</span>
@@ -78,7 +71,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
           </Button>
         ) : (
           <>
-            <Button small onClick={() => void run(() => call("clients.stopGenerating", { id }))}>
+            <Button small onClick={() => run(() => call("clients.stopGenerating", { id }), "stop")}>
               Stop
             </Button>
             <span className="muted" role="status">

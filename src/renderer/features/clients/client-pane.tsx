@@ -7,6 +7,7 @@ import { Button, IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -24,15 +25,8 @@ export function ClientPane({ client, others, problem, onCreate }: PaneProps) {
   const details = useLive("clients.get", { id }, ["clients", "sources"]).answer;
   const go = usePlace((place) => place.go);
   const [isAsking, setIsAsking] = useState(false);
-  const [refusal, setRefusal] = useState<Error | null>(null);
+  const { problem: refusal, run, attempt } = useAction();
   const update = (changes: Omit<InputOf<"clients.update">, "id">): Promise<unknown> => call("clients.update", { id, ...changes });
-  /** For what has no place of its own for a sentence. */
-  const run = (action: () => Promise<unknown>): void => {
-    action().then(
-      () => setRefusal(null),
-      (error: unknown) => setRefusal(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
   const isOpen = state === "running";
   return (
     <section className="pane editor" aria-label={`Client ${name}`}>
@@ -62,7 +56,7 @@ export function ClientPane({ client, others, problem, onCreate }: PaneProps) {
       <div className="pane-body">
         <ProblemText error={refusal ?? problem} />
         <ClientQueue client={details ?? client} queue={details?.queue ?? []} current={details?.current ?? null} />
-        <ClientSetup client={client} onUpdate={update} onSet={(changes) => run(() => update(changes))} />
+        <ClientSetup client={client} onUpdate={update} onSet={(changes) => attempt(() => update(changes))} />
         <ClientCalls client={client} />
         <ClientBatches id={id} />
       </div>

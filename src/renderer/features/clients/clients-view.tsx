@@ -1,9 +1,10 @@
 /** Simulated clients: the library in motion. Each has its queue, its countdown, its batches and its log before one's eyes. */
 
-import { useMemo, useState } from "react";
+import { useCallback, useMemo } from "react";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -26,20 +27,18 @@ export function ClientsView() {
   const { answer, error } = useLive("clients.list", {}, ["clients", "sources"]);
   const openId = usePlace((place) => place.path[0]);
   const go = usePlace((place) => place.go);
-  const [problem, setProblem] = useState<Error | null>(null);
-  const make = async (): Promise<void> => {
-    try {
-      const { items } = await call("clients.list", {});
-      go({ view: "clients", path: [await makeClient(items.length + 1)], query: { name: "edit" } });
-      setProblem(null);
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
+  const { problem, run } = useAction();
+  const make = useCallback(
+    (): void =>
+      run(async () => {
+        const { items } = await call("clients.list", {});
+        go({ view: "clients", path: [await makeClient(items.length + 1)], query: { name: "edit" } });
+      }),
+    [run, go],
+  );
   const commands = useMemo<readonly Command[]>(
-    () => [{ id: "clients.new", label: "New client", icon: "clients", hint: "Clients", run: () => void make() }],
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- make knows nothing that changes
-    [],
+    () => [{ id: "clients.new", label: "New client", icon: "clients", hint: "Clients", run: make }],
+    [make],
   );
   useOffer("clients", commands);
 
@@ -52,7 +51,7 @@ export function ClientsView() {
     go: () => go({ view: "clients", path: [id] }),
   }));
   const list = (
-    <ListPane title="Clients" tools={<IconButton icon="add" label="New client" onClick={() => void make()} />}>
+    <ListPane title="Clients" tools={<IconButton icon="add" label="New client" onClick={make} />}>
       {clients.map((client) => (
         <ListEntry
           key={client.id}
@@ -81,7 +80,7 @@ export function ClientsView() {
               pipeline’s clock, and can change its size and interval while it runs.
             </p>
             <div className="actions">
-              <Button look="primary" icon="add" onClick={() => void make()}>
+              <Button look="primary" icon="add" onClick={make}>
                 Make a client
               </Button>
             </div>
@@ -96,7 +95,7 @@ export function ClientsView() {
       name="clients"
       title="Clients"
       list={list}
-      editor={<ClientPane key={current.id} client={current} others={others} problem={problem} onCreate={() => void make()} />}
+      editor={<ClientPane key={current.id} client={current} others={others} problem={problem} onCreate={make} />}
       evidence={{ label: "Debug log", content: <ClientLog key={current.id} id={current.id} name={current.name} /> }}
     />
   );

@@ -11,6 +11,7 @@ import { Dialog } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { isMac } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -43,8 +44,7 @@ function Form({ onDone }: { onDone: () => void }) {
   const [drafts, setDrafts] = useState(templates);
   const [kind, setKind] = useState<SnippetKind>("cURL");
   const [sent, setSent] = useState<Sent | null>(null);
-  const [error, setError] = useState<Error | null>(null);
-  const [sending, setSending] = useState(false);
+  const { problem, isBusy, run } = useAction();
 
   const client = clients?.find(({ id }) => id === chosen);
   const source = sources?.find(({ id }) => id === (client?.sourceId ?? chosen)) ?? sources?.[0];
@@ -53,20 +53,13 @@ function Form({ onDone }: { onDone: () => void }) {
   const wrong = whatIsWrong(body);
 
   const send = async (): Promise<void> => {
-    setSending(true);
-    setError(null);
-    try {
-      if (client !== undefined) {
-        if (wrong !== null) throw new Error("A client takes members of a call, so this has to be JSON.");
-        setSent({ by: "client", answer: await call("clients.call", { id: client.id, type, call: JSON.parse(body) as unknown }) });
-      } else {
-        const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
-        setSent({ by: "source", answer: await call("sources.send", { id: sourceId, type, body }) });
-      }
-    } catch (refused) {
-      setError(refused as Error);
+    if (client !== undefined) {
+      if (wrong !== null) throw new Error("A client takes members of a call, so this has to be JSON.");
+      setSent({ by: "client", answer: await call("clients.call", { id: client.id, type, call: JSON.parse(body) as unknown }) });
+    } else {
+      const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
+      setSent({ by: "source", answer: await call("sources.send", { id: sourceId, type, body }) });
     }
-    setSending(false);
   };
 
   return (
@@ -74,12 +67,12 @@ function Form({ onDone }: { onDone: () => void }) {
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        run(send);
       }}
       onKeyDown={(event) => {
         if (event.key !== "Enter" || !(isMac ? event.metaKey : event.ctrlKey)) return;
         event.preventDefault();
-        void send();
+        run(send);
       }}
     >
       <div className="composer-head">
@@ -122,12 +115,12 @@ function Form({ onDone }: { onDone: () => void }) {
         />
       </Labelled>
       <div className="composer-actions">
-        <Button look="primary" icon="send" type="submit" disabled={sending} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
+        <Button look="primary" icon="send" type="submit" disabled={isBusy} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
           Send
         </Button>
         {sent === null ? null : <Answer sent={sent} onDone={onDone} />}
       </div>
-      <ProblemText error={error} />
+      <ProblemText error={problem} />
       <section aria-label="The same call">
         <div className="section-head">
           <h3>The same call as</h3>

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Button, TextField } from "../../kit/controls.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf } from "../../stores/place.ts";
@@ -14,16 +15,9 @@ const pageSize = 100;
 export function Suppressions({ others }: { others: readonly Other[] }) {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageSize);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, run } = useAction();
   const { answer, error } = useLive("suppressions.list", search === "" ? { limit } : { limit, search }, ["suppressions"]);
-  const lift = async (userId: string): Promise<void> => {
-    try {
-      await call("suppressions.lift", { userId });
-      setProblem(null);
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
+  const lift = (userId: string): void => run(() => call("suppressions.lift", { userId }), userId);
   return (
     <section className="pane editor" aria-label="Suppressed users">
       <header className="pane-title">
@@ -61,7 +55,7 @@ export function Suppressions({ others }: { others: readonly Other[] }) {
                     </>
                   )}
                 </span>
-                <Button small aria-label={`Lift the suppression of ${userId}`} onClick={() => void lift(userId)}>
+                <Button small aria-label={`Lift the suppression of ${userId}`} onClick={() => lift(userId)}>
                   Lift
                 </Button>
               </li>

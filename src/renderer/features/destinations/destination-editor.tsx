@@ -6,6 +6,7 @@ import { CheckField } from "../../kit/controls.tsx";
 import { DeleteMenu } from "../../kit/delete-menu.tsx";
 import { DraftForm } from "../../kit/draft-form.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { changesOf, draftOf, isChanged, problemsOf, type Destination } from "./destination-draft.ts";
@@ -27,26 +28,17 @@ export function DestinationEditor({
   const kept = useDrafts((store) => store.drafts[id]);
   const { keep, drop } = useDrafts.getState();
   const go = usePlace((place) => place.go);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, isBusy, run, attempt, clear } = useAction();
   const [showsAll, setShowsAll] = useState(false);
   const draft = kept ?? draftOf(destination);
   const problems = problemsOf(draft);
 
-  const attempt = async (run: () => Promise<unknown>): Promise<void> => {
-    try {
-      await run();
-      setProblem(null);
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    }
+  const save = async (): Promise<void> => {
+    setShowsAll(problems.isWrong);
+    if (problems.isWrong) throw new Error("Something above is not right yet; it says what.");
+    await call("destinations.update", { id, ...changesOf(draft) });
+    drop(id);
   };
-  const save = (): Promise<void> =>
-    attempt(async () => {
-      setShowsAll(problems.isWrong);
-      if (problems.isWrong) throw new Error("Something above is not right yet; it says what.");
-      await call("destinations.update", { id, ...changesOf(draft) });
-      drop(id);
-    });
 
   return (
     <section className="pane editor" aria-label={`Destination ${name}`}>
@@ -61,7 +53,7 @@ export function DestinationEditor({
           checked={enabled}
           onChange={(event) => {
             const next = event.currentTarget.checked;
-            void attempt(() => call("destinations.update", { id, enabled: next }));
+            attempt(() => call("destinations.update", { id, enabled: next }));
           }}
         />
         <DeleteMenu
@@ -81,9 +73,10 @@ export function DestinationEditor({
         hasBar={kept !== undefined || problem !== null}
         save="Save"
         note="webhooks, headers and secret are read at the start of each round"
-        onSave={save}
+        isBusy={isBusy}
+        onSave={() => run(save)}
         onDiscard={() => {
-          setProblem(null);
+          clear();
           drop(id);
         }}
       >
@@ -95,7 +88,7 @@ export function DestinationEditor({
           destinationId={id}
           hasSharedSecret={destination.hasSharedSecret}
           onChange={(changes) => {
-            setProblem(null);
+            clear();
             const next = { ...draft, ...changes };
             if (isChanged(next, destination)) keep(id, next);
             else drop(id);

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { DraftForm } from "../../kit/draft-form.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { changesOf, newDraft, problemsOf } from "./destination-draft.ts";
@@ -15,22 +16,15 @@ export function NewDestination({ sources, others }: { sources: AnswerOf<"sources
   const { keep, drop } = useDrafts.getState();
   const go = usePlace((place) => place.go);
   const [showsAll, setShowsAll] = useState(false);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, isBusy, run, clear } = useAction();
   const problems = problemsOf(draft);
 
   const create = async (): Promise<void> => {
     setShowsAll(true);
-    if (problems.isWrong) {
-      setProblem(new Error("Something above is not right yet; it says what."));
-      return;
-    }
-    try {
-      const made = await call("destinations.create", { ...changesOf(draft), enabled: draft.enabled });
-      drop(newDestination);
-      go({ view: "destinations", path: [made.id] });
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    }
+    if (problems.isWrong) throw new Error("Something above is not right yet; it says what.");
+    const made = await call("destinations.create", { ...changesOf(draft), enabled: draft.enabled });
+    drop(newDestination);
+    go({ view: "destinations", path: [made.id] });
   };
 
   return (
@@ -43,7 +37,8 @@ export function NewDestination({ sources, others }: { sources: AnswerOf<"sources
       <DraftForm
         problem={problem}
         save={draft.enabled ? "Make and enable it" : "Make it, disabled"}
-        onSave={create}
+        isBusy={isBusy}
+        onSave={() => run(create)}
         onDiscard={() => {
           drop(newDestination);
           go({ view: "destinations" });
@@ -56,7 +51,7 @@ export function NewDestination({ sources, others }: { sources: AnswerOf<"sources
           sources={sources}
           hasSharedSecret={false}
           onChange={(changes) => {
-            setProblem(null);
+            clear();
             keep(newDestination, { ...draft, ...changes });
           }}
         />

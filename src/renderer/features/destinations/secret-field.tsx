@@ -3,6 +3,7 @@
 import { useEffect, useId, useState } from "react";
 import { Button } from "../../kit/controls.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { call } from "../../transport/transport.ts";
 
 export function SecretField({
@@ -20,7 +21,7 @@ export function SecretField({
   const id = useId();
   const [isShown, setIsShown] = useState(false);
   const [saved, setSaved] = useState<string | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const { problem, run } = useAction();
   const isSaved = value === undefined && hasSharedSecret;
 
   // Once it has been changed or taken back, what was shown is not what is there.
@@ -30,15 +31,7 @@ export function SecretField({
   }, [value === undefined, hasSharedSecret]);
 
   const show = async (): Promise<void> => {
-    if (isSaved && destinationId !== null) {
-      try {
-        setSaved((await call("destinations.secret", { id: destinationId })).sharedSecret);
-      } catch (error) {
-        setProblem(error instanceof Error ? error.message : String(error));
-        return;
-      }
-    }
-    setProblem(null);
+    if (isSaved && destinationId !== null) setSaved((await call("destinations.secret", { id: destinationId })).sharedSecret);
     setIsShown(true);
   };
   const text = value === undefined ? (isShown ? (saved ?? "") : "") : (value ?? "");
@@ -61,7 +54,7 @@ export function SecretField({
             onChange={(event) => onChange(event.currentTarget.value === "" && !hasSharedSecret ? null : event.currentTarget.value)}
           />
         </span>
-        <Button icon="show" disabled={!isSaved && text === ""} onClick={() => (isShown ? setIsShown(false) : void show())}>
+        <Button icon="show" disabled={!isSaved && text === ""} onClick={() => (isShown ? setIsShown(false) : run(show))}>
           {isShown ? "Hide" : "Show"}
         </Button>
         {isSaved ? (
@@ -72,7 +65,7 @@ export function SecretField({
       </div>
       <FieldNote
         id={`${id}-note`}
-        error={problem}
+        error={problem?.message ?? null}
         hint={
           hasSharedSecret && value !== undefined && (value === null || value === "") ? (
             "Once saved, requests carry no X-Signature any more."

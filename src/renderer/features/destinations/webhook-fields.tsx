@@ -6,6 +6,7 @@ import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { printProgram } from "../endpoints/program-text.ts";
@@ -22,7 +23,7 @@ export function WebhookFields({
   showsAll: boolean;
   onChange: (webhooks: WebhookDraft[]) => void;
 }) {
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, run } = useAction();
   return (
     <>
       <ol className="webhook-fields">
@@ -36,7 +37,12 @@ export function WebhookFields({
             showsAll={showsAll}
             onChange={(url) => onChange(webhooks.with(place, { ...webhook, url }))}
             onRemove={webhooks.length === 1 ? null : () => onChange(webhooks.toSpliced(place, 1))}
-            onProblem={setProblem}
+            onNewEndpoint={() =>
+              run(async () => {
+                const made = await call("endpoints.create", { name: "always-200", steps: [{ do: "answer", status: 200 }] });
+                onChange(webhooks.with(place, { ...webhook, url: made.url }));
+              })
+            }
           />
         ))}
       </ol>
@@ -63,10 +69,11 @@ type WebhookFieldProps = {
   onChange: (url: string) => void;
   /** Null for the only one. */
   onRemove: (() => void) | null;
-  onProblem: (problem: Error | null) => void;
+  /** Makes one that always answers 200, and leads to it. */
+  onNewEndpoint: () => void;
 };
 
-function WebhookField({ number, url, error, showsAll, onChange, onRemove, onProblem }: WebhookFieldProps) {
+function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewEndpoint }: WebhookFieldProps) {
   const id = useId();
   const [wasLeft, setWasLeft] = useState(false);
   const endpoints = useLive("endpoints.list", {}, ["endpoints", "received"]).answer?.items ?? [];
@@ -75,19 +82,7 @@ function WebhookField({ number, url, error, showsAll, onChange, onRemove, onProb
   const choices: MenuItem[] = [
     ...endpoints.map((endpoint) => ({ label: endpoint.name, hint: printProgram(endpoint.steps), onSelect: () => onChange(endpoint.url) })),
     ...(endpoints.length === 0 ? [] : (["line"] as const)),
-    {
-      label: "A new one that always answers 200",
-      icon: "add",
-      onSelect: () => {
-        call("endpoints.create", { name: "always-200", steps: [{ do: "answer", status: 200 }] }).then(
-          (made) => {
-            onProblem(null);
-            onChange(made.url);
-          },
-          (raised: unknown) => onProblem(raised instanceof Error ? raised : new Error(String(raised))),
-        );
-      },
-    },
+    { label: "A new one that always answers 200", icon: "add", onSelect: onNewEndpoint },
   ];
   return (
     <li>

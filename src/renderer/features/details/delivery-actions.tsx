@@ -3,12 +3,11 @@
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button } from "../../kit/controls.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { call } from "../../transport/transport.ts";
 import { canCancel, canRetry } from "./state-words.ts";
 
 type Delivery = AnswerOf<"messages.get">["deliveries"][number];
-
-type Refusal = { deliveryId: string; state: Delivery["state"]; error: Error };
 
 export type DeliveryActions = {
   refusalOf(delivery: Delivery): Error | null;
@@ -17,24 +16,17 @@ export type DeliveryActions = {
 };
 
 export function useDeliveryActions(): DeliveryActions {
-  const [refusal, setRefusal] = useState<Refusal | null>(null);
-  const [running, setRunning] = useState(false);
-  const run = async (name: "deliveries.retry" | "deliveries.cancel", { id, state }: Delivery): Promise<void> => {
-    if (running) return;
-    setRunning(true);
-    try {
-      await call(name, { id });
-      setRefusal(null);
-    } catch (error) {
-      setRefusal({ deliveryId: id, state, error: error instanceof Error ? error : new Error(String(error)) });
-    } finally {
-      setRunning(false);
-    }
-  };
+  const { problem, run } = useAction();
+  const [about, setAbout] = useState<Delivery | null>(null);
+  const press = (name: "deliveries.retry" | "deliveries.cancel", delivery: Delivery): void =>
+    run(() => {
+      setAbout(delivery);
+      return call(name, { id: delivery.id });
+    }, delivery.id);
   return {
-    refusalOf: ({ id, state }) => (refusal !== null && refusal.deliveryId === id && refusal.state === state ? refusal.error : null),
-    retry: (delivery) => void run("deliveries.retry", delivery),
-    cancel: (delivery) => void run("deliveries.cancel", delivery),
+    refusalOf: ({ id, state }) => (about?.id === id && about.state === state ? problem : null),
+    retry: (delivery) => press("deliveries.retry", delivery),
+    cancel: (delivery) => press("deliveries.cancel", delivery),
   };
 }
 

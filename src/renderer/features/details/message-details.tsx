@@ -8,6 +8,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { IconButton, Button } from "../../kit/controls.tsx";
 import { useToast } from "../../kit/copy.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { jsonLines } from "../../kit/json-tokens.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -138,17 +139,15 @@ function useJson(value: Message["raw"]): Json | null {
 
 function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "onOpenAttempt">) {
   const { id, pinned } = message;
-  const [problem, setProblem] = useState<{ id: string; error: Error } | null>(null);
-  const run = async (command: () => Promise<unknown>): Promise<void> => {
-    setProblem(null);
-    try {
-      await command();
-    } catch (raised) {
-      setProblem({ id, error: raised instanceof Error ? raised : new Error(String(raised)) });
-    }
-  };
-  const replay = (): Promise<void> =>
-    run(async () => {
+  const { problem, run } = useAction();
+  const [about, setAbout] = useState(id);
+  const press = (what: "replay" | "pin", action: () => Promise<unknown>): void =>
+    run(() => {
+      setAbout(id);
+      return action();
+    }, `${what} ${id}`);
+  const replay = (): void =>
+    press("replay", async () => {
       const replayed = await call("messages.replay", { id });
       useToast.getState().show(`Replayed as ${replayed.messageId}`);
       goTo(messageHref(replayed.id));
@@ -158,7 +157,7 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
       <div className="line">
         <MessageTitle message={message} level="h2" />
         <span className="grow" />
-        <Button small look="quiet" icon="replay" title="Replay the message as a new one" aria-label="Replay" onClick={() => void replay()}>
+        <Button small look="quiet" icon="replay" title="Replay the message as a new one" aria-label="Replay" onClick={replay}>
           <span className="wide-only">Replay</span>
         </Button>
         <CopyMenu message={message} delivery={chosen} />
@@ -166,11 +165,11 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
           icon="pin"
           label={pinned ? "Pinned: it is kept when old messages are cleared" : "Pin: keep it when old messages are cleared"}
           aria-pressed={pinned}
-          onClick={() => void run(() => call("messages.pin", { id, pinned: !pinned }))}
+          onClick={() => press("pin", () => call("messages.pin", { id, pinned: !pinned }))}
         />
         <IconButton icon="close" label="Close the details" shortcut="Esc" onClick={onClose} />
       </div>
-      <ProblemText error={problem?.id === id ? problem.error : null} />
+      <ProblemText error={about === id ? problem : null} />
       <DeliveryLines
         message={message}
         names={names}

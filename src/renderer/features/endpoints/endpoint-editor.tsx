@@ -9,6 +9,7 @@ import { Button, IconButton } from "../../kit/controls.tsx";
 import { Dialog, Menu } from "../../kit/floats.tsx";
 import { OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import type { Action } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
@@ -27,18 +28,18 @@ export function EndpointEditor({
   endpoints,
   presets,
   problem,
-  onProblem,
+  onRun,
 }: {
   endpoint: Endpoint;
   endpoints: readonly Endpoint[];
   presets: readonly Preset[];
   problem: Error | null;
-  onProblem: (problem: Error | null) => void;
+  onRun: Action["run"];
 }) {
   const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
   const go = usePlace((place) => place.go);
   const [asks, setAsks] = useState<"path" | "delete" | null>(null);
-  const { create, duplicate, rewind } = useEndpointCommands(onProblem);
+  const { create, duplicate, rewind } = useEndpointCommands(onRun);
   const users = destinations.flatMap((destination) =>
     destination.webhooks.flatMap((webhook, place) => (leadsTo(webhook.url, endpoint) ? [{ destination, place }] : [])),
   );
@@ -54,8 +55,8 @@ export function EndpointEditor({
           label="Another test endpoint"
           others={endpoints.map((other) => ({ label: other.name, go: () => go({ view: "endpoints", path: [other.id] }) }))}
           more={[
-            { label: "New test endpoint", icon: "add", onSelect: () => void create(null) },
-            ...presets.map((preset) => ({ label: `New: ${preset.title}`, onSelect: () => void create(preset) })),
+            { label: "New test endpoint", icon: "add", onSelect: () => create(null) },
+            ...presets.map((preset) => ({ label: `New: ${preset.title}`, onSelect: () => create(preset) })),
           ]}
         />
         {user === undefined ? (
@@ -70,13 +71,13 @@ export function EndpointEditor({
           </span>
         )}
         <span className="grow" />
-        <Button small icon="rewind" title="The program begins again at its first step" onClick={() => void rewind(endpoint)}>
+        <Button small icon="rewind" title="The program begins again at its first step" onClick={() => rewind(endpoint)}>
           Set back to step 1
         </Button>
         <Menu
           trigger={<IconButton icon="more" small label="More: duplicate, change the path, delete" />}
           items={[
-            { label: "Duplicate", icon: "copy", onSelect: () => void duplicate(endpoint) },
+            { label: "Duplicate", icon: "copy", onSelect: () => duplicate(endpoint) },
             { label: "Change the path…", icon: "endpoints", onSelect: () => setAsks("path") },
             "line",
             { label: "Delete…", icon: "deletions", onSelect: () => setAsks("delete") },

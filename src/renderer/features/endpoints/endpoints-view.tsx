@@ -1,9 +1,10 @@
 /** Test endpoints: the list and its presets, one endpoint's addresses and program, and what it received. */
 
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -21,11 +22,11 @@ export function EndpointsView() {
   const { answer, error } = useLive("endpoints.list", {}, ["endpoints", "received"]);
   const presets = useLive("endpoints.presets", {}, []).answer?.items ?? [];
   const openId = usePlace((place) => place.path[0]);
-  const [problem, setProblem] = useState<Error | null>(null);
-  const { create } = useEndpointCommands(setProblem);
+  const { problem, run } = useAction();
+  const { create } = useEndpointCommands(run);
 
   const commands = useMemo<readonly Command[]>(
-    () => [{ id: "endpoints.new", label: "New test endpoint", icon: "endpoints", hint: "Test endpoints", run: () => void create(null) }],
+    () => [{ id: "endpoints.new", label: "New test endpoint", icon: "endpoints", hint: "Test endpoints", run: () => create(null) }],
     [create],
   );
   useOffer("endpoints", commands);
@@ -37,7 +38,7 @@ export function EndpointsView() {
   const list = (
     <ListPane
       title="Test endpoints"
-      tools={<IconButton icon="add" label="New test endpoint" onClick={() => void create(null)} />}
+      tools={<IconButton icon="add" label="New test endpoint" onClick={() => create(null)} />}
       footer={
         <section className="presets" aria-labelledby="presets-title">
           <h3 id="presets-title">New from a preset</h3>
@@ -47,7 +48,7 @@ export function EndpointsView() {
               type="button"
               className="preset"
               title={`${preset.title}: ${printProgram(preset.steps)}`}
-              onClick={() => void create(preset)}
+              onClick={() => create(preset)}
             >
               {preset.name.replaceAll("-", " ")}
             </button>
@@ -83,14 +84,10 @@ export function EndpointsView() {
               than five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
             </p>
             <div className="actions">
-              <Button
-                look="primary"
-                icon="add"
-                onClick={() => void create(presets.find((preset) => preset.name === "503-three-times") ?? null)}
-              >
+              <Button look="primary" icon="add" onClick={() => create(presets.find((preset) => preset.name === "503-three-times") ?? null)}>
                 Make one: 503 ×3 → 200
               </Button>
-              <Button onClick={() => void create(null)}>One that always answers 200</Button>
+              <Button onClick={() => create(null)}>One that always answers 200</Button>
               <span className="muted">or take a preset from the list</span>
             </div>
             <ProblemText error={problem} />
@@ -104,16 +101,7 @@ export function EndpointsView() {
       name="endpoints"
       title="Test endpoints"
       list={list}
-      editor={
-        <EndpointEditor
-          key={current.id}
-          endpoint={current}
-          endpoints={endpoints}
-          presets={presets}
-          problem={problem}
-          onProblem={setProblem}
-        />
-      }
+      editor={<EndpointEditor key={current.id} endpoint={current} endpoints={endpoints} presets={presets} problem={problem} onRun={run} />}
       evidence={{ label: "Received requests", content: <ReceivedRequests key={current.id} endpoint={current} /> }}
     />
   );

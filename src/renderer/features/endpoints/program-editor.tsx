@@ -6,6 +6,7 @@ import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { ProgramStepRow } from "./program-step.tsx";
@@ -23,15 +24,12 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
   const letsPass = steps.some((step) => step.match !== undefined || step.chance !== undefined);
   const recent = useLive("endpoints.requests", letsPass ? { id, limit: countedRequests } : null, ["received"]).answer?.items ?? [];
   const progress = progressOf({ steps, after, position }, recent.slice(0, position.received), position.received <= recent.length);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, attempt } = useAction();
   const [dragged, setDragged] = useState<number | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
 
   /** For changes without a field of their own: what is refused is said above the steps. */
-  const change = (next: readonly ProgramStep[]): void => {
-    setProblem(null);
-    program.change(next).catch((error: unknown) => setProblem(error instanceof Error ? error : new Error(String(error))));
-  };
+  const change = (next: readonly ProgramStep[]): void => attempt(() => program.change(next));
   const move = (from: number, to: number): void => {
     if (to < 0 || to >= steps.length || from === to) return;
     const step = steps[from];
@@ -119,7 +117,7 @@ function AfterLastStep({
   onChange: (steps: readonly ProgramStep[]) => Promise<void>;
 }) {
   const seed = useLive("settings.get", {}, ["settings"]).answer?.seed;
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, attempt } = useAction();
   const failures = failingShare(steps);
   return (
     <>
@@ -133,12 +131,7 @@ function AfterLastStep({
             { value: "repeat-last", label: "repeat it" },
             { value: "start-over", label: "start over" },
           ]}
-          onChange={(value) => {
-            call("endpoints.update", { id, after: value }).then(
-              () => setProblem(null),
-              (error: unknown) => setProblem(error instanceof Error ? error : new Error(String(error))),
-            );
-          }}
+          onChange={(value) => attempt(() => call("endpoints.update", { id, after: value }))}
         />
         <span className="grow" />
         <span className="muted" title="A first step that answers 503 to this share of the requests, drawn from the seed">

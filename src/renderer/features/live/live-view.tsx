@@ -6,6 +6,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import { Button } from "../../kit/controls.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useKeys, type KeyHandlers } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -34,7 +35,7 @@ export function LiveView() {
   const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
   const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
   const [selected, setSelected] = useState(openId ?? null);
-  const [commandError, setCommandError] = useState<Error | null>(null);
+  const { problem: refusal, run, attempt, clear } = useAction();
   const input = useRef<HTMLInputElement>(null);
   const grid = useRef<HTMLDivElement>(null);
   const scrollTop = useRef(0);
@@ -61,7 +62,6 @@ export function LiveView() {
     change({ path: [], query: { delivery: null, tab: null } });
     grid.current?.focus();
   };
-  const command = (run: Promise<Error | null>): void => void run.then(setCommandError);
 
   const isAttempt = openId !== undefined && part === "attempts" && attemptId !== undefined;
   const handlers: KeyHandlers = isAttempt ? {} : { "/": () => input.current?.focus() };
@@ -69,8 +69,8 @@ export function LiveView() {
     // The details take the focus when they open, and have keys of their own.
     handlers["Enter"] = () => (openId === selected ? document.querySelector<HTMLElement>(".live .details")?.focus() : open(selected));
     if (openId === undefined) {
-      handlers["r"] = () => command(retryNow(selected));
-      handlers["c"] = () => command(copyAsCurl(selected));
+      handlers["r"] = () => run(() => retryNow(selected), selected);
+      handlers["c"] = () => run(() => copyAsCurl(selected), "copy");
     }
   }
   useKeys(handlers);
@@ -83,10 +83,11 @@ export function LiveView() {
     if (isFirstRun) awaitsFirst.current = true;
     if (!isThere || !awaitsFirst.current) return;
     awaitsFirst.current = false;
-    call("messages.list", { limit: 1 }).then(({ items: [first] }) => {
+    attempt(async () => {
+      const [first] = (await call("messages.list", { limit: 1 })).items;
       if (first !== undefined) go({ view: "live", path: [first.id] });
-    }, setCommandError);
-  }, [isFirstRun, isThere, go]);
+    });
+  }, [isFirstRun, isThere, go, attempt]);
 
   if (isAttempt) return <AttemptView messageId={openId} attemptId={attemptId} />;
 
@@ -123,11 +124,11 @@ export function LiveView() {
                   input={input}
                   onLeave={() => grid.current?.focus()}
                   rows={rows}
-                  exports={exportItems({ selected, filter: listFilter, onRecord: (idsOf) => command(recordScenario(idsOf)) })}
+                  exports={exportItems({ selected, filter: listFilter, onRecord: (idsOf) => run(() => recordScenario(idsOf), "record") })}
                 />
                 <Notice
-                  error={problem === null ? (commandError ?? readError) : new Error(problem)}
-                  onDismiss={problem === null && readError === null ? () => setCommandError(null) : null}
+                  error={problem === null ? (refusal ?? readError) : new Error(problem)}
+                  onDismiss={problem === null && readError === null ? clear : null}
                 />
                 {rows === null ? null : (
                   <MessageList

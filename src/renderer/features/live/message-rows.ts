@@ -7,6 +7,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { errorOf } from "../../kit/error-of.ts";
 import type { Change } from "../../transport/transport.ts";
 import { createHeldRows, idOf, numberOf, numbersOf, type MessageRow } from "./held-rows.ts";
 import { createDenseOrder, createFoundOrder, type RowOrder } from "./row-order.ts";
@@ -210,7 +211,7 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
       // A filter that is slow to read is read less often.
       pausedUntil = Math.max(startedAt + pauseMs, endedAt + (endedAt - startedAt));
     } catch (cause) {
-      error = cause instanceof Error ? cause : new Error(String(cause));
+      error = errorOf(cause);
       isTopStale = true;
       isFreshStale = true;
       pausedUntil = options.monotonic() + retryMs;

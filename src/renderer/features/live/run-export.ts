@@ -2,6 +2,7 @@
 
 import { create } from "zustand";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { errorOf } from "../../kit/error-of.ts";
 import { CallError, call } from "../../transport/transport.ts";
 import { fileNameOf, harOf, ndjsonOf, type ExportKind } from "./export.ts";
 import type { ListFilter } from "./list-filter.ts";
@@ -35,7 +36,7 @@ export const useExport = create<ExportStore>()((set, get) => {
       if (messages !== null) await hand(kind, messages);
       set({ progress: null });
     } catch (error) {
-      set({ progress: null, error: error instanceof CallError ? error : new Error(String(error)) });
+      set({ progress: null, error: errorOf(error) });
     }
   };
 

@@ -4,6 +4,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { errorOf } from "../../kit/error-of.ts";
 
 export type DeliveryRow = AnswerOf<"deliveries.list">["items"][number];
 
@@ -134,7 +135,7 @@ export function createDeliveryRows({ read, cursorAfter, later, onChange }: Deliv
       await readStretch();
       error = null;
     } catch (cause) {
-      error = cause instanceof Error ? cause : new Error(String(cause));
+      error = errorOf(cause);
       isStale = true;
     }
     isReading = false;

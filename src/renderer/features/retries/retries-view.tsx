@@ -1,10 +1,10 @@
 /** Retries: all deliveries that wait for their next round, or that a user may retry, each a lane around now. */
 
-import { useState } from "react";
 import type { DeliveryState } from "../../../domain/states.ts";
 import { Choice, SelectField } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -32,17 +32,10 @@ export function RetriesView() {
   const chosen = destinations?.find(({ id }) => id === query["destination"]);
   const destinationId = chosen?.id ?? null;
   const rows = useDeliveryRows({ state, destinationId });
-  const [refusal, setRefusal] = useState<Error | null>(null);
+  const { problem: refusal, run } = useAction();
 
   const open = (row: DeliveryRow): void => go({ view: "live", path: [row.messageRowId] });
-  const retry = async (row: DeliveryRow): Promise<void> => {
-    setRefusal(null);
-    try {
-      await call("deliveries.retry", { id: row.id });
-    } catch (raised) {
-      setRefusal(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
+  const retry = ({ id }: DeliveryRow): void => run(() => call("deliveries.retry", { id }), id);
 
   return (
     <section className="retries" aria-label="Retries">
@@ -81,7 +74,7 @@ export function RetriesView() {
           profiles={profiles}
           settings={settings}
           onOpen={open}
-          onRetry={(row) => void retry(row)}
+          onRetry={retry}
         />
       )}
     </section>

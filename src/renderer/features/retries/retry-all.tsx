@@ -6,6 +6,7 @@ import type { DeliveryState } from "../../../domain/states.ts";
 import { Button } from "../../kit/controls.tsx";
 import { Dialog } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
@@ -19,35 +20,27 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
   const [isOpen, setOpen] = useState(false);
   const [counted, setCounted] = useState<number | null>(null);
   const [jobId, setJobId] = useState<string | null>(null);
-  const [error, setError] = useState<Error | null>(null);
+  const { problem, run, attempt } = useAction();
   const job = useLive("jobs.get", jobId === null ? null : { id: jobId }, ["jobs"]).answer;
   const isRunning = jobId !== null && (job === undefined || job.state === "running");
   const filter = { state, ...(destinationId === null ? {} : { destinationId }) };
 
-  const attempt = async (run: () => Promise<void>): Promise<void> => {
-    setError(null);
-    try {
-      await run();
-    } catch (raised) {
-      setError(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
   const ask = (): void => {
     setOpen(true);
     if (isRunning) return;
     setJobId(null);
     setCounted(null);
-    void attempt(async () => {
+    attempt(async () => {
       const answer = await call("deliveries.retryAll", { filter, dryRun: true });
       setCounted(answer.count);
     });
   };
-  const retry = (): Promise<void> =>
-    attempt(async () => {
+  const retry = (): void =>
+    run(async () => {
       const answer = await call("deliveries.retryAll", { filter });
       if ("id" in answer) setJobId(answer.id);
     });
-  const cancelRest = (id: string): Promise<void> => attempt(async () => void (await call("jobs.cancel", { id })));
+  const cancelRest = (id: string): void => run(() => call("jobs.cancel", { id }), "cancel");
 
   // Another filter is another question.
   useEffect(() => {
@@ -74,12 +67,12 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
           jobId === null ? (
             <>
               <Button onClick={close}>Cancel</Button>
-              <Button look="primary" disabled={counted === null || counted === 0} onClick={() => void retry()}>
+              <Button look="primary" disabled={counted === null || counted === 0} onClick={retry}>
                 Retry {counted === null ? "" : count(counted)} now
               </Button>
             </>
           ) : isRunning ? (
-            <Button onClick={() => void cancelRest(jobId)}>Cancel the rest</Button>
+            <Button onClick={() => cancelRest(jobId)}>Cancel the rest</Button>
           ) : (
             closing
           )
@@ -95,7 +88,7 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
         ) : (
           <Progress job={job} />
         )}
-        <ProblemText error={error} />
+        <ProblemText error={problem} />
       </Dialog>
     </>
   );

@@ -9,6 +9,7 @@ import { Menu } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ListAndEditor, OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -40,7 +41,7 @@ type ScenarioPaneProps = {
 
 export function ScenarioPane({ scenario, run, list, others, error, onCopy }: ScenarioPaneProps) {
   const { file, name, description, text, notes, own } = scenario;
-  const [refusal, setRefusal] = useState<Error | null>(null);
+  const { problem: refusal, run: press } = useAction();
   const [pointed, setPointed] = useState<{ line: number } | null>(null);
   const [asksDelete, setAsksDelete] = useState(false);
   const checkedText = useDeferredValue(text);
@@ -49,16 +50,13 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
   const report = run?.report;
   const isRunning = report?.state === "running";
 
-  const { start, stop } = useMemo(() => {
-    const attempt = (asked: Promise<unknown>): void => {
-      setRefusal(null);
-      asked.catch((raised: unknown) => setRefusal(raised instanceof Error ? raised : new Error(String(raised))));
-    };
-    return {
-      start: () => attempt(call("scenarios.run", { text, file })),
-      stop: () => (run === undefined ? undefined : attempt(call("scenarioRuns.delete", { id: run.id }))),
-    };
-  }, [text, file, run]);
+  const { start, stop } = useMemo(
+    () => ({
+      start: () => press(() => call("scenarios.run", { text, file }), "start"),
+      stop: () => (run === undefined ? undefined : press(() => call("scenarioRuns.delete", { id: run.id }), "stop")),
+    }),
+    [text, file, run, press],
+  );
   useKeys({ r: isRunning ? stop : start });
   useOffer(
     "scenario",

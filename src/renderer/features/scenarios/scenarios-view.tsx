@@ -3,12 +3,13 @@
  * `#/scenarios/<file>` or `#/scenarios/own/<id>`.
  */
 
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef } from "react";
 import type { ReadyScenario, ScenarioRunAnswer } from "../../../contract/scenarios.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
@@ -26,7 +27,7 @@ export function ScenariosView() {
   const { answer, error } = useLive("scenarios.list", {}, []);
   const runs = useLive("scenarioRuns.list", {}, ["scenario-runs"]).answer?.items ?? [];
   const own = useOwnScenarios();
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, attempt } = useAction();
   const chooser = useRef<HTMLInputElement>(null);
 
   const add = useCallback((text: string) => go({ view: "scenarios", path: ["own", useOwnScenarios.getState().add(text)] }), [go]);
@@ -42,15 +43,10 @@ export function ScenariosView() {
   );
 
   const openFiles = async (files: readonly File[]): Promise<void> => {
-    setProblem(null);
-    try {
-      for (const file of files) {
-        if (file.size > longestFile) throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
-        // oxlint-disable-next-line no-await-in-loop -- in their order
-        add(await file.text());
-      }
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
+    for (const file of files) {
+      if (file.size > longestFile) throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
+      // oxlint-disable-next-line no-await-in-loop -- in their order
+      add(await file.text());
     }
   };
 
@@ -91,7 +87,7 @@ export function ScenariosView() {
             onChange={({ currentTarget }) => {
               const files = [...(currentTarget.files ?? [])];
               currentTarget.value = "";
-              void openFiles(files);
+              attempt(() => openFiles(files));
             }}
           />
           <p className="quiet">

@@ -3,41 +3,38 @@
 import { useRef, useState, type ChangeEvent } from "react";
 import type { InputOf } from "../../../contract/contract.ts";
 import { Button, CheckField } from "../../kit/controls.tsx";
+import { errorOf } from "../../kit/error-of.ts";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { call } from "../../transport/transport.ts";
 
 export function ConfigurationSection() {
   const [secrets, setSecrets] = useState(false);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, run } = useAction();
   const [done, setDone] = useState<string | null>(null);
   const file = useRef<HTMLInputElement>(null);
 
-  const attempt = async (run: () => Promise<string>): Promise<void> => {
-    setDone(null);
-    setProblem(null);
-    try {
-      setDone(await run());
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
-  const save = (): Promise<void> =>
-    attempt(async () => {
+  const telling = (action: () => Promise<string>): void =>
+    run(async () => {
+      setDone(null);
+      setDone(await action());
+    });
+  const save = (): void =>
+    telling(async () => {
       const document = await call("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
       return secrets ? "Saved, with the shared secrets in readable form." : "Saved, without the shared secrets.";
     });
-  const read = async (event: ChangeEvent<HTMLInputElement>): Promise<void> => {
-    const input = event.currentTarget;
+  const read = ({ currentTarget: input }: ChangeEvent<HTMLInputElement>): void => {
     const [chosen] = input.files ?? [];
+    input.value = "";
     if (chosen === undefined) return;
-    await attempt(async () => {
+    telling(async () => {
       const { created, updated } = await call("configuration.import", documentOf(await chosen.text(), chosen.name));
       return `Read ${chosen.name}: ${count(created)} made, ${count(updated)} changed, everything else left as it was.`;
     });
-    input.value = "";
   };
 
   return (
@@ -52,7 +49,7 @@ export function ConfigurationSection() {
         onChange={(event) => setSecrets(event.currentTarget.checked)}
       />
       <div className="actions">
-        <Button icon="save" onClick={() => void save()}>
+        <Button icon="save" onClick={save}>
           Save as a file
         </Button>
         <Button onClick={() => file.current?.click()}>Read a file…</Button>
@@ -63,7 +60,7 @@ export function ConfigurationSection() {
           className="sr"
           tabIndex={-1}
           aria-label="Configuration file"
-          onChange={(event) => void read(event)}
+          onChange={read}
         />
       </div>
       {done === null ? null : (
@@ -84,7 +81,7 @@ function documentOf(text: string, name: string): InputOf<"configuration.import">
   try {
     return JSON.parse(text) as InputOf<"configuration.import">;
   } catch (error) {
-    throw new Error(`${name} is not JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${name} is not JSON: ${errorOf(error).message}`, { cause: error });
   }
 }
 

@@ -1,11 +1,11 @@
 /** The settings of the pipeline itself: delivery, ingest, store. */
 
-import { useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { CheckField, Choice } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
@@ -18,16 +18,11 @@ const update: Update = (changes) => call("settings.update", changes);
 /** The settings, and a way to change one from a control that has no place for a sentence of its own. */
 function useSettings(): { settings: Settings | undefined; problem: Error | null; set: (changes: InputOf<"settings.update">) => void } {
   const { answer, error } = useLive("settings.get", {}, ["settings"]);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, attempt } = useAction();
   return {
     settings: answer,
     problem: problem ?? (answer === undefined ? error : null),
-    set: (changes) => {
-      update(changes).then(
-        () => setProblem(null),
-        (raised: unknown) => setProblem(raised instanceof Error ? raised : new Error(String(raised))),
-      );
-    },
+    set: (changes) => attempt(() => update(changes)),
   };
 }
 

@@ -1,12 +1,12 @@
 /** A custom retry profile: its schedule, its window, what it retries. Every field is saved when it is left. */
 
-import { useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { CheckField, Choice } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { delaysText, parseDelays, parseStatuses, statusesText } from "../../kit/retry-words.ts";
+import { useAction } from "../../kit/use-action.ts";
 import { call } from "../../transport/transport.ts";
 
 type Profile = AnswerOf<"retryProfiles.get">;
@@ -15,14 +15,9 @@ type Changes = Omit<InputOf<"retryProfiles.update">, "id">;
 const checkTime = (text: string): string | null => (parseDuration(text) === null ? "A time is written as 10 s, 30 m or 4 h." : null);
 
 export function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, attempt } = useAction();
   const update = (changes: Changes): Promise<unknown> => call("retryProfiles.update", { id, ...changes });
-  const set = (changes: Changes): void => {
-    update(changes).then(
-      () => setProblem(null),
-      (error: unknown) => setProblem(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
+  const set = (changes: Changes): void => attempt(() => update(changes));
   return (
     <div className="profile-editor">
       <CommitField label="Name" mono text={profile.name} hint="lower-case letters, digits, hyphens" onCommit={(name) => update({ name })} />

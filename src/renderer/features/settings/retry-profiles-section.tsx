@@ -9,6 +9,7 @@ import { durationText } from "../../kit/duration-text.ts";
 import { Menu } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
+import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { RetryProfileEditor } from "./retry-profile-editor.tsx";
@@ -20,19 +21,15 @@ export function RetryProfilesSection() {
   const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
   const [openId, setOpenId] = useState<string | null>(null);
   const [removed, setRemoved] = useState<Profile | null>(null);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, run } = useAction();
   const profiles = answer?.items ?? [];
 
   /** A copy of a profile is a custom one, open for changes. */
-  const copy = async ({ id: _, builtIn: __, name, ...members }: Profile): Promise<void> => {
-    try {
+  const copy = ({ id: _, builtIn: __, name, ...members }: Profile): void =>
+    run(async () => {
       const made = await call("retryProfiles.create", { ...members, name: freeName(`my-${name}`, profiles) });
-      setProblem(null);
       setOpenId(made.id);
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  };
+    });
 
   return (
     <>
@@ -59,7 +56,7 @@ export function RetryProfilesSection() {
                 <Menu
                   trigger={<IconButton icon="more" small label={`More for ${profile.name}`} />}
                   items={[
-                    { label: "Make a custom one of it", icon: "copy", onSelect: () => void copy(profile) },
+                    { label: "Make a custom one of it", icon: "copy", onSelect: () => copy(profile) },
                     ...(id === null ? [] : [{ label: "Delete…", icon: "deletions" as const, onSelect: () => setRemoved(profile) }]),
                   ]}
                 />
@@ -74,7 +71,7 @@ export function RetryProfilesSection() {
         })}
       </ul>
       <div className="actions">
-        <Button icon="add" disabled={answer === undefined} onClick={() => void copy({ ...documented, id: null, builtIn: true })}>
+        <Button icon="add" disabled={answer === undefined} onClick={() => copy({ ...documented, id: null, builtIn: true })}>
           Make a retry profile
         </Button>
       </div>

@@ -1,22 +1,17 @@
 /** Faults that a source shows its clients: an error answer, a delay, a cut; for the next requests or a share of them. */
 
-import { useState } from "react";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { faultDoing, faultWith, faultWords, newFault, type Fault } from "./fault-words.ts";
 
 type Change = (fault: Fault) => Promise<unknown>;
 
 export function FaultsEditor({ faults, onChange }: { faults: readonly Fault[]; onChange: (faults: readonly Fault[]) => Promise<unknown> }) {
-  const [problem, setProblem] = useState<Error | null>(null);
-  const set = (next: readonly Fault[]): void => {
-    onChange(next).then(
-      () => setProblem(null),
-      (error: unknown) => setProblem(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
+  const { problem, attempt } = useAction();
+  const set = (next: readonly Fault[]): void => attempt(() => onChange(next));
   return (
     <section className="section faults" aria-labelledby="faults-title">
       <div className="section-head">

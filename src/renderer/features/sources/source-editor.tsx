@@ -1,6 +1,5 @@
 /** One source: its write key, how it answers, and the faults it shows its clients. Every change is saved at once. */
 
-import { useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { sourceKinds } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
@@ -10,6 +9,7 @@ import { Icon } from "../../kit/icon.tsx";
 import { DeleteMenu } from "../../kit/delete-menu.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
@@ -40,17 +40,12 @@ export function SourceEditor({
   const { id, name } = source;
   const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
   const go = usePlace((place) => place.go);
-  const [refusal, setRefusal] = useState<Error | null>(null);
+  const { problem: refusal, attempt } = useAction();
   const connected = destinations.filter((destination) => destination.sourceIds.includes(id));
 
   const update = (changes: Omit<InputOf<"sources.update">, "id">): Promise<unknown> => call("sources.update", { id, ...changes });
   /** For controls that have no place for a sentence of their own. */
-  const set = (changes: Omit<InputOf<"sources.update">, "id">): void => {
-    update(changes).then(
-      () => setRefusal(null),
-      (error: unknown) => setRefusal(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
+  const set = (changes: Omit<InputOf<"sources.update">, "id">): void => attempt(() => update(changes));
 
   return (
     <section className="pane editor" aria-label={`Source ${name}`}>

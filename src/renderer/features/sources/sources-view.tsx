@@ -1,10 +1,11 @@
 /** Sources: where messages come from, write keys that nobody has yet, and how a client is pointed here. */
 
-import { useMemo, useState } from "react";
+import { useCallback, useMemo } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -24,24 +25,21 @@ export function SourcesView() {
   const unknown = useLive("unknownKeys.list", {}, ["unknown-keys"]).answer?.items ?? [];
   const openId = usePlace((place) => place.path[0]);
   const go = usePlace((place) => place.go);
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, run } = useAction();
 
+  const create = useCallback(
+    (name: string): void =>
+      run(async () => {
+        const made = await call("sources.create", { name });
+        go({ view: "sources", path: [made.id], query: { name: "edit" } });
+      }),
+    [run, go],
+  );
   const commands = useMemo<readonly Command[]>(
-    () => [{ id: "sources.new", label: "New source", icon: "sources", hint: "Sources", run: () => void create("New source") }],
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- create knows nothing that changes
-    [],
+    () => [{ id: "sources.new", label: "New source", icon: "sources", hint: "Sources", run: () => create("New source") }],
+    [create],
   );
   useOffer("sources", commands);
-
-  async function create(name: string): Promise<void> {
-    try {
-      const made = await call("sources.create", { name });
-      setProblem(null);
-      go({ view: "sources", path: [made.id], query: { name: "edit" } });
-    } catch (raised) {
-      setProblem(raised instanceof Error ? raised : new Error(String(raised)));
-    }
-  }
 
   if (answer === undefined) return <ProblemText error={error} />;
   const sources = answer.items;
@@ -57,7 +55,7 @@ export function SourcesView() {
   ];
 
   const list = (
-    <ListPane title="Sources" tools={<IconButton icon="add" label="New source" onClick={() => void create("New source")} />}>
+    <ListPane title="Sources" tools={<IconButton icon="add" label="New source" onClick={() => create("New source")} />}>
       {sources.map((source) => (
         <ListEntry
           key={source.id}
@@ -105,7 +103,7 @@ export function SourcesView() {
               destinations that the source is connected to. Requests with a key that no source has are kept, and can be adopted here.
             </p>
             <div className="actions">
-              <Button look="primary" icon="add" onClick={() => void create("Shop web")}>
+              <Button look="primary" icon="add" onClick={() => create("Shop web")}>
                 Make a source
               </Button>
             </div>
@@ -131,7 +129,7 @@ export function SourcesView() {
             others={others}
             unknown={unknown.length}
             problem={problem}
-            onCreate={() => void create("New source")}
+            onCreate={() => create("New source")}
           />
         )
       }

@@ -5,6 +5,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, TextField } from "../../kit/controls.tsx";
 import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { clockTime, count } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -42,15 +43,8 @@ export function UnknownKeys({ keys, others, hasSources }: { keys: readonly Unkno
 
 function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, lastPath } }: { unknownKey: UnknownKey }) {
   const [name, setName] = useState("");
-  const [problem, setProblem] = useState<Error | null>(null);
+  const { problem, run } = useAction();
   const go = usePlace((place) => place.go);
-  const run = async (action: () => Promise<void>): Promise<void> => {
-    try {
-      await action();
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
   const given = name.trim() === "" ? suggestedName(writeKey) : name;
   return (
     <form
@@ -58,7 +52,7 @@ function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, last
       aria-label={`Unknown write key ${writeKey}`}
       onSubmit={(event) => {
         event.preventDefault();
-        void run(async () => {
+        run(async () => {
           const source = await call("unknownKeys.adopt", { writeKey, name: given });
           go({ view: "sources", path: [source.id] });
         });
@@ -79,7 +73,7 @@ function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, last
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <Button type="submit">Adopt</Button>
-        <Button look="quiet" onClick={() => void run(async () => void (await call("unknownKeys.forget", { writeKey })))}>
+        <Button look="quiet" onClick={() => run(() => call("unknownKeys.forget", { writeKey }))}>
           Forget
         </Button>
       </div>

@@ -7,9 +7,10 @@ import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon, type IconName } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { isMac, useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { CallError, call } from "../../transport/transport.ts";
+import { call } from "../../transport/transport.ts";
 import { useOverlay } from "../commands/overlay.ts";
 import { snippet, snippetKinds, type SnippetKind } from "../composer/snippets.ts";
 import "./welcome.css";
@@ -21,21 +22,13 @@ export function Welcome() {
   const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
   const about = useLive("about.get", {}, []).answer;
   const [kind, setKind] = useState<SnippetKind>("cURL");
-  const [error, setError] = useState<Error | null>(null);
+  const { problem, run, attempt } = useAction();
   const isBare = sources?.length === 0;
 
-  const run = async (command: () => Promise<unknown>): Promise<void> => {
-    try {
-      setError(null);
-      await command();
-    } catch (refused) {
-      setError(refused instanceof CallError ? refused : new Error(String(refused)));
-    }
-  };
   // The values to copy must be real ones, so the first source is made as soon as somebody looks for it.
   useEffect(() => {
-    if (isBare) void run(() => call("workspaces.open", { kind: "first" }));
-  }, [isBare]);
+    if (isBare) attempt(() => call("workspaces.open", { kind: "first" }));
+  }, [isBare, attempt]);
 
   const source = sources?.[0];
   const ingestUrl = about?.ingestUrl ?? "";
@@ -43,7 +36,7 @@ export function Welcome() {
   const code = snippet(kind, { ingestUrl, writeKey, type: "track", body: sample });
   const copy = (): void => void copyText(code, `as ${kind}`);
   const send = (): void => {
-    if (source !== undefined) void run(() => call("sources.send", { id: source.id, type: "track", body: sample }));
+    if (source !== undefined) run(() => call("sources.send", { id: source.id, type: "track", body: sample }));
   };
   useKeys({ c: copy, Enter: send });
 
@@ -94,7 +87,7 @@ export function Welcome() {
                   </button>
                 </span>
               </div>
-              <ProblemText error={error} />
+              <ProblemText error={problem} />
             </div>
           </li>
           <li>
@@ -112,7 +105,7 @@ export function Welcome() {
           </li>
         </ol>
       </section>
-      <Demo onOpen={() => void run(() => call("workspaces.open", { kind: "demo" }))} ingestUrl={ingestUrl} />
+      <Demo onOpen={() => run(() => call("workspaces.open", { kind: "demo" }), "demo")} ingestUrl={ingestUrl} />
     </div>
   );
 }

@@ -1,0 +1,58 @@
+import { describe, expect, test, vi } from "vitest";
+import { actionStore } from "./use-action.ts";
+
+/** An action that ends when it is told to. */
+function held() {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  return { action: vi.fn(() => promise), resolve, reject };
+}
+
+describe("an action", () => {
+  test("is not begun again while it is under way, and is once it has ended", async () => {
+    const { getState: state } = actionStore();
+    const { action, resolve } = held();
+    state().run(action);
+    state().run(action);
+    expect(action).toHaveBeenCalledTimes(1);
+    expect(state().isBusy).toBe(true);
+    resolve();
+    await vi.waitFor(() => expect(state().isBusy).toBe(false));
+    state().run(action);
+    expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  test("does not keep others from being begun, and it is busy until the last has ended", async () => {
+    const { getState: state } = actionStore();
+    const [first, second] = [held(), held()];
+    state().run(first.action, "row 1");
+    state().run(second.action, "row 2");
+    expect(second.action).toHaveBeenCalledTimes(1);
+    first.reject(new Error("The first was refused."));
+    await vi.waitFor(() => expect(state().problem?.message).toBe("The first was refused."));
+    expect(state().isBusy).toBe(true);
+    second.resolve();
+    await vi.waitFor(() => expect(state().isBusy).toBe(false));
+  });
+
+  test("of which each counts is begun each time", () => {
+    const { getState: state } = actionStore();
+    const { action } = held();
+    state().attempt(action);
+    state().attempt(action);
+    expect(action).toHaveBeenCalledTimes(2);
+  });
+
+  test("that fails leaves its sentence, whatever was thrown, until the next begins", async () => {
+    const { getState: state } = actionStore();
+    state().run(() => Promise.reject(new TypeError("The file could not be read.")));
+    await vi.waitFor(() => expect(state().problem?.message).toBe("The file could not be read."));
+    const { action } = held();
+    state().run(action);
+    expect(state().problem).toBeNull();
+    state().run(() => {
+      // oxlint-disable-next-line no-throw-literal -- what code that is not ours may do
+      throw "no error at all";
+    }, "another");
+    await vi.waitFor(() => expect(state().problem?.message).toBe("no error at all"));
+  });
+});

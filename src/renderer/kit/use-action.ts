@@ -1,0 +1,50 @@
+/** What a press sets off: not again while it is under way, and with the sentence that says why it could not be done. */
+
+import { useState } from "react";
+import { create, type StoreApi, type UseBoundStore } from "zustand";
+import { errorOf } from "./error-of.ts";
+
+export type Action = {
+  /** Until the next one begins. */
+  problem: Error | null;
+  isBusy: boolean;
+  /** A press. It does nothing while the one before it is under way; `what` tells apart those that do not keep each other. */
+  run(action: () => Promise<unknown>, what?: string): void;
+  /** A value that was chosen, or a press of which each counts: none is left out. */
+  attempt(action: () => Promise<unknown>): void;
+  clear(): void;
+};
+
+export function useAction(): Action {
+  const [useStore] = useState(actionStore);
+  return useStore();
+}
+
+export function actionStore(): UseBoundStore<StoreApi<Action>> {
+  const underWay = new Set<string>();
+  return create<Action>()((set) => {
+    const outcome = async (action: () => Promise<unknown>): Promise<void> => {
+      set({ problem: null });
+      try {
+        await action();
+      } catch (raised) {
+        set({ problem: errorOf(raised) });
+      }
+    };
+    const guarded = async (action: () => Promise<unknown>, what: string): Promise<void> => {
+      if (underWay.has(what)) return;
+      underWay.add(what);
+      set({ isBusy: true });
+      await outcome(action);
+      underWay.delete(what);
+      set({ isBusy: underWay.size > 0 });
+    };
+    return {
+      problem: null,
+      isBusy: false,
+      run: (action, what = "") => void guarded(action, what),
+      attempt: (action) => void outcome(action),
+      clear: () => set({ problem: null }),
+    };
+  });
+}

@@ -13,7 +13,7 @@ let lastAnswer: ClockAnswer | undefined;
 let heardAt = 0;
 
 export function useClock(): ClockAnswer | undefined {
-  const { answer } = useLive("clock.get", {}, ["clock", "deliveries"]);
+  const { answer } = useLive("clock.get", {});
   if (answer !== lastAnswer) {
     lastAnswer = answer;
     heardAt = window.performance.now();

@@ -6,7 +6,7 @@ import { useLive } from "./live-data.ts";
 type KnownDestination = { destination: AnswerOf<"destinations.get"> | undefined; isDeleted: boolean };
 
 export function useDestination(id: string): KnownDestination {
-  const items = useLive("destinations.list", {}, ["destinations"]).answer?.items;
+  const items = useLive("destinations.list", {}).answer?.items;
   const destination = items?.find((each) => each.id === id);
   return { destination, isDeleted: items !== undefined && destination === undefined };
 }

@@ -25,15 +25,59 @@ type Entry = {
   timer: number | null;
 };
 
+/** What each call that is shown live reads: a change in one of these areas may change its answer. */
+const areasOf = {
+  "audiences.changes": ["audiences", "profiles", "clock"],
+  "audiences.explain": ["profiles", "clock"],
+  "audiences.list": ["audiences", "profiles"],
+  "audiences.preview": ["profiles"],
+  "clients.batches": ["clients"],
+  "clients.get": ["clients", "sources"],
+  "clients.list": ["clients", "sources"],
+  "clients.log": ["clients"],
+  "clock.get": ["clock", "deliveries"],
+  "computedTraits.list": ["computed-traits", "profiles"],
+  "computedTraits.preview": ["profiles"],
+  "deletions.get": ["deletions", "deliveries"],
+  "deletions.list": ["deletions", "deliveries"],
+  "deliveries.list": ["deliveries", "messages"],
+  "destinations.list": ["destinations"],
+  "destinations.secret": ["destinations"],
+  "endpoints.list": ["endpoints", "received"],
+  "endpoints.requests": ["received"],
+  "jobs.get": ["jobs"],
+  "messages.get": ["messages", "deliveries"],
+  "messages.list": ["messages", "deliveries"],
+  "profiles.get": ["profiles", "audiences", "computed-traits", "suppressions"],
+  "profiles.list": ["profiles", "audiences"],
+  "profiles.seen": ["profiles"],
+  "retryProfiles.list": ["retry-profiles"],
+  "scenarioRuns.list": ["scenario-runs"],
+  "settings.get": ["settings"],
+  "sources.list": ["sources"],
+  "stats.get": ["messages", "deliveries"],
+  "suppressions.list": ["suppressions"],
+  "unknownKeys.list": ["unknown-keys"],
+} satisfies Partial<Record<CallName, readonly Area[]>>;
+
 /** An answer is read anew at most this often, however fast things change. */
 const pauseMs = 120;
 
 const entries = new Map<string, Entry>();
 const nothing: Live<never> = { answer: undefined, error: null };
 
-/** `areas` must be the same for every user of a call. A null input asks nothing. */
-export function useLive<Name extends CallName>(name: Name, input: InputOf<Name> | null, areas: readonly Area[]): Live<AnswerOf<Name>> {
-  const key = input === null ? null : `${name} ${JSON.stringify(input)}`;
+/** A null input asks nothing. */
+export function useLive<Name extends keyof typeof areasOf>(name: Name, input: InputOf<Name> | null): Live<AnswerOf<Name>> {
+  return useRead(name, input, areasOf[name]);
+}
+
+/** Of what never changes while it is shown: it is read again only when the connection was lost. */
+export function useOnce<Name extends CallName>(name: Name, input: InputOf<Name> | null): Live<AnswerOf<Name>> {
+  return useRead(name, input, null);
+}
+
+function useRead<Name extends CallName>(name: Name, input: InputOf<Name> | null, areas: readonly Area[] | null): Live<AnswerOf<Name>> {
+  const key = input === null ? null : `${name} ${areas === null ? "once " : ""}${JSON.stringify(input)}`;
   const subscribe = useCallback(
     (listener: () => void) => {
       if (key === null || input === null) return () => undefined;
@@ -47,14 +91,14 @@ export function useLive<Name extends CallName>(name: Name, input: InputOf<Name> 
         entries.delete(key);
       };
     },
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the input and its areas
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the name, the input and the areas
     [key],
   );
   const live = useSyncExternalStore(subscribe, () => (key === null ? nothing : (entries.get(key)?.live ?? nothing)));
   return live as Live<AnswerOf<Name>>;
 }
 
-function entryOf(key: string, name: CallName, input: object, areas: readonly Area[]): Entry {
+function entryOf(key: string, name: CallName, input: object, areas: readonly Area[] | null): Entry {
   const known = entries.get(key);
   if (known !== undefined) return known;
   const entry: Entry = {

@@ -26,7 +26,7 @@ import { useCourse } from "./use-course.ts";
 import "./attempt.css";
 
 export function AttemptView({ messageId, attemptId }: { messageId: string; attemptId: string }) {
-  const { answer: message, error } = useLive("messages.get", { id: messageId }, ["messages", "deliveries"]);
+  const { answer: message, error } = useLive("messages.get", { id: messageId });
   const delivery = message?.deliveries.find(({ attempts }) => attempts.some(({ id }) => id === attemptId));
   const attempt = delivery?.attempts.find(({ id }) => id === attemptId);
   useKeys({ Escape: () => goTo(messageHref(messageId)) });

@@ -9,7 +9,7 @@ import { copyText } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useOnce } from "../../stores/live-data.ts";
 import { harOfAttempts } from "../details/copy-as.ts";
 import { announcedLength } from "./attempt-words.ts";
 import type { Attempt } from "./rounds.ts";
@@ -18,7 +18,7 @@ import { requestSize, statusLine } from "./start-line.ts";
 export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopyCurl: () => void }) {
   const { request, webhookUrl } = attempt;
   const [look, setLook] = useState<CodeLook>("text");
-  const about = useLive("about.get", {}, []).answer;
+  const about = useOnce("about.get", {}).answer;
   return (
     <section className="recorded">
       <div className="recorded-head">

@@ -45,7 +45,7 @@ function Unsigned({ children }: { children: ReactNode }) {
 
 function Signed({ attempt, destinationId, name, signature }: PanelProps & { signature: string }) {
   const { destination } = useDestination(destinationId);
-  const { answer, error } = useLive("destinations.secret", destination === undefined ? null : { id: destinationId }, ["destinations"]);
+  const { answer, error } = useLive("destinations.secret", destination === undefined ? null : { id: destinationId });
   const secret = answer?.sharedSecret ?? null;
   const text = attempt.request.body;
   const key = typeof text === "string" ? text : text.base64;

@@ -21,8 +21,8 @@ export type DeliveryCourse = {
 
 export function useCourse(delivery: Delivery): DeliveryCourse {
   const { destination, isDeleted } = useDestination(delivery.destinationId);
-  const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
-  const settings = useLive("settings.get", {}, ["settings"]).answer;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items;
+  const settings = useLive("settings.get", {}).answer;
   const clock = useClock();
   const profile = profileOf(profiles ?? [], destination?.retryProfile);
   // Only a delivery whose window has not begun moves with the clock.

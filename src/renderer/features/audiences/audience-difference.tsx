@@ -17,8 +17,8 @@ import { sendingEvent, settingTrait } from "./satisfying.ts";
 type Change = { label: string; type: "track" | "identify"; body: (userId: string) => object };
 
 export function Difference({ number, audience }: { number: number; audience: Audience }) {
-  const sources = (useLive("sources.list", {}, ["sources"]).answer?.items ?? []).filter(({ kind }) => kind !== "audience");
-  const members = useLive("profiles.list", { limit: 1, audienceId: audience.id }, ["profiles", "audiences"]).answer?.items;
+  const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(({ kind }) => kind !== "audience");
+  const members = useLive("profiles.list", { limit: 1, audienceId: audience.id }).answer?.items;
   const [typed, setTyped] = useState<string | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   const [said, setSaid] = useState<string | null>(null);

@@ -94,7 +94,7 @@ export function Match({
 type Explained = AnswerOf<"audiences.explain">["explained"];
 
 function Why({ rule, userId }: { rule: Rule; userId: string }) {
-  const { answer, error } = useLive("audiences.explain", { rule, userId }, ["profiles", "clock"]);
+  const { answer, error } = useLive("audiences.explain", { rule, userId });
   if (answer === undefined) return <ProblemText error={error} />;
   return (
     <div

@@ -12,7 +12,7 @@ import type { Audience } from "./audience-draft.ts";
 
 export function SyncSection({ number, audience, hasDraft }: { number: number; audience: Audience; hasDraft: boolean }) {
   const { id, size, syncing, lastSync, nextSyncAt } = audience;
-  const { answer: changes, error } = useLive("audiences.changes", { id, sample: 5 }, ["audiences", "profiles", "clock"]);
+  const { answer: changes, error } = useLive("audiences.changes", { id, sample: 5 });
   const { problem, run } = useAction();
   const waiting = changes === undefined ? 0 : changes.entering + changes.leaving;
   return (

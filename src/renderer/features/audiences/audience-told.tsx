@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { State } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hashOf } from "../../stores/place.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
 import { toldValue } from "./told-value.ts";
@@ -14,7 +14,7 @@ const pageSize = 25;
 type Summary = AnswerOf<"messages.list">["items"][number];
 
 export function Told({ sourceId, traitKey }: { sourceId: string | null; traitKey: string }) {
-  const { answer, error } = useLive("messages.list", sourceId === null ? null : { sourceId, limit: pageSize }, ["messages", "deliveries"]);
+  const { answer, error } = useLive("messages.list", sourceId === null ? null : { sourceId, limit: pageSize });
   return (
     <section className="pane" aria-label="What receivers were told">
       <header className="pane-title">
@@ -56,7 +56,7 @@ export function Told({ sourceId, traitKey }: { sourceId: string | null; traitKey
 
 function ToldRow({ message: { id, userId, receivedAt, state, marks, nextAttemptAt }, traitKey }: { message: Summary; traitKey: string }) {
   // What came does not change, so it is read once.
-  const raw = useLive("messages.get", { id }, []).answer?.raw;
+  const raw = useOnce("messages.get", { id }).answer?.raw;
   const value = raw === undefined ? null : toldValue(raw, traitKey);
   const at = Date.parse(receivedAt);
   return (

@@ -25,9 +25,9 @@ const goToNew = (): void => usePlace.getState().go({ view: "audiences", path: [n
 const goToNewTrait = (): void => usePlace.getState().go({ view: "audiences", path: [traitsPath, newTrait] });
 
 export function AudiencesView() {
-  const { answer, error } = useLive("audiences.list", {}, ["audiences", "profiles"]);
-  const traits = useLive("computedTraits.list", {}, ["computed-traits", "profiles"]).answer?.items;
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items;
+  const { answer, error } = useLive("audiences.list", {});
+  const traits = useLive("computedTraits.list", {}).answer?.items;
+  const destinations = useLive("destinations.list", {}).answer?.items;
   const path = usePlace((place) => place.path);
   const go = usePlace((place) => place.go);
   const drafts = useAudienceDrafts((store) => store.drafts);

@@ -178,7 +178,7 @@ function ComputationFields({ computation, onChange }: { computation: Computation
 
 function Values({ computation, missing, traitKey }: { computation: Computation | null; missing: string | null; traitKey: string }) {
   const { value: rested, isOld } = useRested(computation);
-  const { answer, error } = useLive("computedTraits.preview", rested === null ? null : { computation: rested, sample: 8 }, ["profiles"]);
+  const { answer, error } = useLive("computedTraits.preview", rested === null ? null : { computation: rested, sample: 8 });
   let said: ReactNode = <span className="quiet">{missing ?? "…"}</span>;
   if (missing === null && answer !== undefined) {
     said = (

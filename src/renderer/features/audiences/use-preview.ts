@@ -9,7 +9,7 @@ export type Preview = { answer: AnswerOf<"audiences.preview"> | undefined; error
 
 export function usePreview(asked: InputOf<"audiences.preview"> | null): Preview {
   const { value: rested, isOld } = useRested(asked);
-  const { answer, error } = useLive("audiences.preview", rested, ["profiles"]);
+  const { answer, error } = useLive("audiences.preview", rested);
   const last = useRef<AnswerOf<"audiences.preview">>(undefined);
   if (answer !== undefined) last.current = answer;
   if (asked === null) return { answer: undefined, error: null, isOld: false };

@@ -6,5 +6,5 @@ import { useLive } from "../../stores/live-data.ts";
 const none: AnswerOf<"profiles.seen"> = { traits: [], events: [] };
 
 export function useSeenNames(): AnswerOf<"profiles.seen"> {
-  return useLive("profiles.seen", {}, ["profiles"]).answer ?? none;
+  return useLive("profiles.seen", {}).answer ?? none;
 }

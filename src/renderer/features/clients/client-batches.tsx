@@ -15,7 +15,7 @@ const pageSize = 30;
 const stateNames = { queued: "queued", sending: "sending", waiting: "waiting", sent: "delivered", failed: "failed" } as const;
 
 export function ClientBatches({ id }: { id: string }) {
-  const { answer, error } = useLive("clients.batches", { id, limit: pageSize }, ["clients"]);
+  const { answer, error } = useLive("clients.batches", { id, limit: pageSize });
   const [open, setOpen] = useState<string | null>(null);
   return (
     <section className="section" aria-label="Batches">

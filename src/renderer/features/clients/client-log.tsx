@@ -12,7 +12,7 @@ const most = 1000;
 
 export function ClientLog({ id, name }: { id: string; name: string }) {
   const [limit, setLimit] = useState(pageSize);
-  const answer = useLive("clients.log", { id, limit }, ["clients"]).answer;
+  const answer = useLive("clients.log", { id, limit }).answer;
   const lines = answer?.items ?? [];
   return (
     <section className="pane" aria-label={`Debug log of ${name}`}>

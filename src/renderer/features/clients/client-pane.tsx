@@ -22,7 +22,7 @@ type PaneProps = { client: Client; others: readonly Other[]; problem: Error | nu
 
 export function ClientPane({ client, others, problem, onCreate }: PaneProps) {
   const { id, name, state, queued } = client;
-  const details = useLive("clients.get", { id }, ["clients", "sources"]).answer;
+  const details = useLive("clients.get", { id }).answer;
   const go = usePlace((place) => place.go);
   const [isAsking, setIsAsking] = useState(false);
   const { problem: refusal, run, attempt } = useAction();

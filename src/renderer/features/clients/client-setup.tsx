@@ -21,7 +21,7 @@ export function ClientSetup({
   onUpdate: (changes: Changes) => Promise<unknown>;
   onSet: (changes: Changes) => void;
 }) {
-  const sources = (useLive("sources.list", {}, ["sources"]).answer?.items ?? []).filter(({ kind }) => kind !== "audience");
+  const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(({ kind }) => kind !== "audience");
   return (
     <section className="section" aria-label="Setup">
       <div className="client-setup">

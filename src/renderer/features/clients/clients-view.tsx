@@ -24,7 +24,7 @@ async function makeClient(nth: number): Promise<string> {
 }
 
 export function ClientsView() {
-  const { answer, error } = useLive("clients.list", {}, ["clients", "sources"]);
+  const { answer, error } = useLive("clients.list", {});
   const openId = usePlace((place) => place.path[0]);
   const go = usePlace((place) => place.go);
   const { problem, run } = useAction();

@@ -13,7 +13,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { isMac } from "../../stores/keys.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { useOverlay } from "../commands/overlay.ts";
@@ -36,9 +36,9 @@ type Sent = { by: "source"; answer: AnswerOf<"sources.send"> } | { by: "client";
 let lastChosen: string | null = null;
 
 function Form({ onDone }: { onDone: () => void }) {
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items.filter(({ kind }) => kind !== "audience");
-  const ingestUrl = useLive("about.get", {}, []).answer?.ingestUrl ?? "";
-  const clients = useLive("clients.list", {}, ["clients", "sources"]).answer?.items.filter(({ state }) => state === "running");
+  const sources = useLive("sources.list", {}).answer?.items.filter(({ kind }) => kind !== "audience");
+  const ingestUrl = useOnce("about.get", {}).answer?.ingestUrl ?? "";
+  const clients = useLive("clients.list", {}).answer?.items.filter(({ state }) => state === "running");
   const [chosen, setChosen] = useState<string | null>(lastChosen);
   const [type, setType] = useState<ComposedType>("track");
   const [drafts, setDrafts] = useState(templates);

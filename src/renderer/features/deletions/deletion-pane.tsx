@@ -18,7 +18,7 @@ import { usersInWords } from "../../kit/user-ids.ts";
 const pageSize = 50;
 
 export function DeletionPane({ id, others }: { id: string; others: readonly Other[] }) {
-  const { answer: deletion, error } = useLive("deletions.get", { id }, ["deletions", "deliveries"]);
+  const { answer: deletion, error } = useLive("deletions.get", { id });
   const go = usePlace((place) => place.go);
   const [isAsking, setIsAsking] = useState(false);
   if (deletion === undefined) return <ProblemText error={error} />;
@@ -63,7 +63,7 @@ export function DeletionPane({ id, others }: { id: string; others: readonly Othe
 }
 
 function Users({ users }: { users: Deletion["users"] }) {
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items ?? [];
+  const sources = useLive("sources.list", {}).answer?.items ?? [];
   const [shown, setShown] = useState(pageSize);
   return (
     <section className="section" aria-label="Users">
@@ -99,8 +99,8 @@ function Users({ users }: { users: Deletion["users"] }) {
 }
 
 function DeleteMessage({ id, source }: { id: string; source: string }) {
-  const { answer, error } = useLive("messages.get", { id }, ["messages", "deliveries"]);
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
+  const { answer, error } = useLive("messages.get", { id });
+  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const nameOf = (destinationId: string): string =>
     destinations.find((destination) => destination.id === destinationId)?.name ?? "a destination that is gone";
   return (

@@ -23,8 +23,8 @@ const goTo = (path: string): void => usePlace.getState().go({ view: "deletions",
 
 export function DeletionsView() {
   const [limit, setLimit] = useState(pageSize);
-  const { answer, error } = useLive("deletions.list", { limit }, ["deletions", "deliveries"]);
-  const suppressed = useLive("suppressions.list", { limit: 1 }, ["suppressions"]).answer;
+  const { answer, error } = useLive("deletions.list", { limit });
+  const suppressed = useLive("suppressions.list", { limit: 1 }).answer;
   const openId = usePlace((place) => place.path[0]);
   const commands = useMemo<readonly Command[]>(
     () => [{ id: "deletions.new", label: "Delete users", icon: "deletions", hint: "Deletions", run: () => goTo(newPath) }],

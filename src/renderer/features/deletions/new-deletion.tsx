@@ -117,7 +117,7 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
 }
 
 function KnownUser({ userId }: { userId: string }) {
-  const { answer } = useLive("profiles.list", { userId, limit: 1 }, ["profiles"]);
+  const { answer } = useLive("profiles.list", { userId, limit: 1 });
   const profile = answer?.items[0];
   return (
     <li>

@@ -16,7 +16,7 @@ export function Suppressions({ others }: { others: readonly Other[] }) {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageSize);
   const { problem, run } = useAction();
-  const { answer, error } = useLive("suppressions.list", search === "" ? { limit } : { limit, search }, ["suppressions"]);
+  const { answer, error } = useLive("suppressions.list", search === "" ? { limit } : { limit, search });
   const lift = (userId: string): void => run(() => call("suppressions.lift", { userId }), userId);
   return (
     <section className="pane editor" aria-label="Suppressed users">

@@ -45,7 +45,7 @@ export function DestinationEvidence({ destination }: { destination: Destination 
 const pageSize = 40;
 
 function Deliveries({ destination: { id, enabled, sourceIds } }: { destination: Destination }) {
-  const { answer, error } = useLive("deliveries.list", { destinationId: id, limit: pageSize }, ["deliveries"]);
+  const { answer, error } = useLive("deliveries.list", { destinationId: id, limit: pageSize });
   if (answer === undefined) return <ProblemText error={error} />;
   if (answer.items.length === 0) {
     return (

@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { CheckField, Choice } from "../../kit/controls.tsx";
 import { NameField } from "../../kit/name-field.tsx";
 import { Step } from "../../kit/numbered-step.tsx";
-import { useLive } from "../../stores/live-data.ts";
+import { useOnce } from "../../stores/live-data.ts";
 import type { DestinationDraft, DraftProblems } from "./destination-draft.ts";
 import { HeaderFields } from "./header-fields.tsx";
 import { RetryProfileField } from "./retry-profile-field.tsx";
@@ -25,7 +25,7 @@ type DestinationStepsProps = {
 
 export function DestinationSteps(props: DestinationStepsProps) {
   const { draft, problems, showsAll, sources, destinationId, hasSharedSecret, onChange } = props;
-  const entry = useLive("catalog.list", {}, []).answer?.items[0];
+  const entry = useOnce("catalog.list", {}).answer?.items[0];
   const isNew = destinationId === undefined;
   return (
     <ol className="numbered">

@@ -16,8 +16,8 @@ import "./destinations.css";
 const goToNew = (): void => usePlace.getState().go({ view: "destinations", path: [newDestination] });
 
 export function DestinationsView() {
-  const { answer, error } = useLive("destinations.list", {}, ["destinations"]);
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
+  const { answer, error } = useLive("destinations.list", {});
+  const sources = useLive("sources.list", {}).answer?.items;
   const openId = usePlace((place) => place.path[0]);
   const go = usePlace((place) => place.go);
   const drafts = useDrafts((store) => store.drafts);

@@ -8,7 +8,7 @@ import { useLive } from "../../stores/live-data.ts";
 
 export function RetryProfileField({ value, onChange }: { value: string; onChange: (name: string) => void }) {
   const id = useId();
-  const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items ?? [];
+  const profiles = useLive("retryProfiles.list", {}).answer?.items ?? [];
   const profile = profiles.find(({ name }) => name === value);
   return (
     <div className="profile-field">

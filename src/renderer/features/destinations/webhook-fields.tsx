@@ -76,7 +76,7 @@ type WebhookFieldProps = {
 function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewEndpoint }: WebhookFieldProps) {
   const id = useId();
   const [wasLeft, setWasLeft] = useState(false);
-  const endpoints = useLive("endpoints.list", {}, ["endpoints", "received"]).answer?.items ?? [];
+  const endpoints = useLive("endpoints.list", {}).answer?.items ?? [];
   // An empty field is wrong only when it has been left, or everything is to be saved.
   const shown = url === "" && !wasLeft && !showsAll ? null : error;
   const choices: MenuItem[] = [

@@ -6,7 +6,7 @@ import type { RecordedBytes } from "../../kit/byte-rows.ts";
 import { Button } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { Menu } from "../../kit/floats.tsx";
-import { useLive } from "../../stores/live-data.ts";
+import { useOnce } from "../../stores/live-data.ts";
 import { curlOfIngest, harOfAttempts } from "./copy-as.ts";
 
 type Message = AnswerOf<"messages.get">;
@@ -16,14 +16,14 @@ type Delivery = Message["deliveries"][number];
 const textOf = (bytes: RecordedBytes): string => (typeof bytes === "string" ? bytes : bytes.base64);
 
 export function useCopyCurl(message: Message | undefined): () => void {
-  const about = useLive("about.get", {}, []).answer;
+  const about = useOnce("about.get", {}).answer;
   return () => {
     if (message !== undefined && about !== undefined) void copyText(curlOfIngest(message, about.ingestUrl), "the cURL command");
   };
 }
 
 export function CopyMenu({ message, delivery }: { message: Message; delivery: Delivery | undefined }): ReactElement {
-  const about = useLive("about.get", {}, []).answer;
+  const about = useOnce("about.get", {}).answer;
   const copyCurl = useCopyCurl(message);
   const attempts = message.deliveries.flatMap((each) => each.attempts);
   return (

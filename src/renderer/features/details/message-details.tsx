@@ -32,8 +32,8 @@ type Message = AnswerOf<"messages.get">;
 type Delivery = Message["deliveries"][number];
 
 export function MessageDetails({ id, onClose }: { id: string; onClose: () => void }) {
-  const { answer: message, error } = useLive("messages.get", { id }, ["messages", "deliveries"]);
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer;
+  const { answer: message, error } = useLive("messages.get", { id });
+  const destinations = useLive("destinations.list", {}).answer;
   const names = useMemo(() => new Map(destinations?.items.map((destination) => [destination.id, destination.name])), [destinations]);
   const chosenId = usePlace((place) => place.query["delivery"]);
   const actions = useDeliveryActions();

@@ -36,7 +36,7 @@ export function EndpointEditor({
   problem: Error | null;
   onRun: Action["run"];
 }) {
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
+  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const go = usePlace((place) => place.go);
   const [asks, setAsks] = useState<"path" | "delete" | null>(null);
   const { create, duplicate, rewind } = useEndpointCommands(onRun);

@@ -7,7 +7,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { EndpointEditor } from "./endpoint-editor.tsx";
 import { useEndpointCommands } from "./endpoint-commands.ts";
@@ -19,8 +19,8 @@ import "./received.css";
 import "./track.css";
 
 export function EndpointsView() {
-  const { answer, error } = useLive("endpoints.list", {}, ["endpoints", "received"]);
-  const presets = useLive("endpoints.presets", {}, []).answer?.items ?? [];
+  const { answer, error } = useLive("endpoints.list", {});
+  const presets = useOnce("endpoints.presets", {}).answer?.items ?? [];
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
   const { create } = useEndpointCommands(run);

@@ -14,8 +14,8 @@ const firstBeads = 2;
 const lastBeads = 3;
 
 export function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"endpoints.get">; profileName: string }) {
-  const settings = useLive("settings.get", {}, ["settings"]).answer;
-  const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
+  const settings = useLive("settings.get", {}).answer;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items;
   const profile = profiles === undefined ? undefined : profileOf(profiles, profileName);
   const { id, steps, after } = endpoint;
   const outlook = useMemo(

@@ -22,7 +22,7 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
   const program = useProgram(endpoint);
   const { steps } = program;
   const letsPass = steps.some((step) => step.match !== undefined || step.chance !== undefined);
-  const recent = useLive("endpoints.requests", letsPass ? { id, limit: countedRequests } : null, ["received"]).answer?.items ?? [];
+  const recent = useLive("endpoints.requests", letsPass ? { id, limit: countedRequests } : null).answer?.items ?? [];
   const progress = progressOf({ steps, after, position }, recent.slice(0, position.received), position.received <= recent.length);
   const { problem, attempt } = useAction();
   const [dragged, setDragged] = useState<number | null>(null);
@@ -116,7 +116,7 @@ function AfterLastStep({
   steps: readonly ProgramStep[];
   onChange: (steps: readonly ProgramStep[]) => Promise<void>;
 }) {
-  const seed = useLive("settings.get", {}, ["settings"]).answer?.seed;
+  const seed = useLive("settings.get", {}).answer?.seed;
   const { problem, attempt } = useAction();
   const failures = failingShare(steps);
   return (

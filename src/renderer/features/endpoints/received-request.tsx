@@ -86,9 +86,9 @@ function Origin({ request, endpoint }: { request: Received; endpoint: Endpoint }
     ...(userId === null ? {} : { userId }),
     limit: lookedThrough,
   };
-  const listed = useLive("messages.list", messageId === null ? null : filter, ["messages"]).answer;
+  const listed = useLive("messages.list", messageId === null ? null : filter).answer;
   const found = listed?.items.find((message) => message.messageId === messageId);
-  const message = useLive("messages.get", found === undefined ? null : { id: found.id }, ["messages", "deliveries"]).answer;
+  const message = useLive("messages.get", found === undefined ? null : { id: found.id }).answer;
   if (found === undefined) return messageId === null ? "not a delivery of Hookyard" : null;
   // Both times are the clock's, so the attempt that this was is the last one that had started.
   const attempts = (message?.deliveries ?? [])

@@ -24,7 +24,7 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
   const { id, position } = endpoint;
   const [limit, setLimit] = useState(pageSize);
   const [isAsking, setIsAsking] = useState(false);
-  const { answer, error } = useLive("endpoints.requests", { id, limit }, ["received"]);
+  const { answer, error } = useLive("endpoints.requests", { id, limit });
   const chosen = usePlace((place) => place.path[1]);
   const change = usePlace((place) => place.change);
   const rows = useRef<HTMLDivElement>(null);

@@ -8,7 +8,7 @@ import { count } from "../../kit/words.ts";
 import { useClock } from "../../stores/clock.ts";
 import { useCommands } from "../../stores/commands.ts";
 import { isMac } from "../../stores/keys.ts";
-import { useFeed, useLive } from "../../stores/live-data.ts";
+import { useFeed, useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace, type View } from "../../stores/place.ts";
 import { ClockBar } from "./clock-bar.tsx";
 import { useOverlay } from "../commands/overlay.ts";
@@ -38,8 +38,8 @@ export const navigation: readonly Entry[] = [...groups.flat(), { view: "settings
 
 export function Frame({ children }: { children: ReactNode }) {
   const clock = useClock();
-  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
-  const unknownKeys = useLive("unknownKeys.list", {}, ["unknown-keys"]).answer?.items.length ?? 0;
+  const stats = useLive("stats.get", {}).answer;
+  const unknownKeys = useLive("unknownKeys.list", {}).answer?.items.length ?? 0;
   const waiting = stats?.deliveries.byState.waiting ?? 0;
   const counts: Partial<Record<View, number>> = { retries: waiting, sources: unknownKeys };
 
@@ -96,7 +96,7 @@ function Brand() {
 }
 
 function Ends() {
-  const about = useLive("about.get", {}, []).answer;
+  const about = useOnce("about.get", {}).answer;
   const address = about?.ingestUrl.replace(/^https?:\/\//, "") ?? "";
   return (
     <div className="ends">
@@ -139,9 +139,9 @@ function Ends() {
 }
 
 function StatusBar() {
-  const about = useLive("about.get", {}, []).answer;
-  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
-  const settings = useLive("settings.get", {}, ["settings"]).answer;
+  const about = useOnce("about.get", {}).answer;
+  const stats = useLive("stats.get", {}).answer;
+  const settings = useLive("settings.get", {}).answer;
   const connection = useFeed((feed) => feed.connection);
   const port = (url: string | undefined): string => (url === undefined ? "" : new URL(url).port);
   return (

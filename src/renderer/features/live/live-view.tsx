@@ -32,8 +32,8 @@ export function LiveView() {
   const { path, query, go, change } = usePlace();
   const [openId, part, attemptId] = path;
   const filter = useMemo(() => filterOf(query), [query]);
-  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
+  const stats = useLive("stats.get", {}).answer;
+  const sources = useLive("sources.list", {}).answer?.items;
   const [selected, setSelected] = useState(openId ?? null);
   const { problem: refusal, run, attempt, clear } = useAction();
   const input = useRef<HTMLInputElement>(null);

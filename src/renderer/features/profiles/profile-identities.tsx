@@ -4,12 +4,12 @@ import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf } from "../../stores/place.ts";
 import { Part, SeenAt } from "./facts.tsx";
-import { historyWords, profileAreas, type ProfileDetails } from "./profile-words.ts";
+import { historyWords, type ProfileDetails } from "./profile-words.ts";
 
 const firstShown = 100;
 
 export function Identities({ id }: { id: string }) {
-  const { answer } = useLive("profiles.get", { id }, profileAreas);
+  const { answer } = useLive("profiles.get", { id });
   return (
     <section className="pane" aria-label="Identities and their history">
       <header className="pane-title">

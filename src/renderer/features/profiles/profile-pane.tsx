@@ -10,10 +10,10 @@ import { hashOf, usePlace } from "../../stores/place.ts";
 import { filterHref } from "../live/filter-href.ts";
 import { Part, SeenAt } from "./facts.tsx";
 import { Events } from "./profile-events.tsx";
-import { profileAreas, profileName, valueText, type ProfileDetails } from "./profile-words.ts";
+import { profileName, valueText, type ProfileDetails } from "./profile-words.ts";
 
 export function ProfilePane({ id, others }: { id: string; others: readonly Other[] }) {
-  const { answer: profile, error } = useLive("profiles.get", { id }, profileAreas);
+  const { answer: profile, error } = useLive("profiles.get", { id });
   const go = usePlace((place) => place.go);
   if (profile === undefined) return error === null ? <section className="pane editor" /> : <Gone error={error} />;
   const name = profileName(profile);
@@ -74,7 +74,7 @@ function Gone({ error }: { error: Error }) {
 }
 
 function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items ?? [];
+  const sources = useLive("sources.list", {}).answer?.items ?? [];
   return (
     <p className="muted">
       Known to{" "}

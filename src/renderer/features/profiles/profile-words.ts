@@ -23,6 +23,3 @@ export function valueText(value: unknown): string {
   const text = JSON.stringify(value) ?? "undefined";
   return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
 }
-
-/** What a profile's answer is made of. */
-export const profileAreas = ["profiles", "audiences", "computed-traits", "suppressions"] as const;

@@ -22,12 +22,12 @@ export function ProfilesView() {
   const openId = usePlace((place) => place.path[0]);
   const audienceId = usePlace((place) => place.query["audience"]);
   const { go, change } = usePlace.getState();
-  const { answer, error } = useLive(
-    "profiles.list",
-    { limit, ...(search === "" ? {} : { search }), ...(audienceId === undefined ? {} : { audienceId }) },
-    ["profiles", "audiences"],
-  );
-  const audience = useLive("audiences.list", {}, ["audiences", "profiles"]).answer?.items.find((each) => each.id === audienceId);
+  const { answer, error } = useLive("profiles.list", {
+    limit,
+    ...(search === "" ? {} : { search }),
+    ...(audienceId === undefined ? {} : { audienceId }),
+  });
+  const audience = useLive("audiences.list", {}).answer?.items.find((each) => each.id === audienceId);
   if (answer === undefined) return <ProblemText error={error} />;
 
   const query: Record<string, string> = audienceId === undefined ? {} : { audience: audienceId };

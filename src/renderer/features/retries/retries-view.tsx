@@ -25,9 +25,9 @@ const isRetriesState = (text: string | undefined): text is RetriesState => state
 export function RetriesView() {
   const { query, change, go } = usePlace();
   const state = isRetriesState(query["state"]) ? query["state"] : "waiting";
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items;
-  const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
-  const settings = useLive("settings.get", {}, ["settings"]).answer;
+  const destinations = useLive("destinations.list", {}).answer?.items;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items;
+  const settings = useLive("settings.get", {}).answer;
   const { scale } = useScale();
   const chosen = destinations?.find(({ id }) => id === query["destination"]);
   const destinationId = chosen?.id ?? null;
@@ -82,10 +82,7 @@ export function RetriesView() {
 }
 
 function StateOption({ state, destinationId }: { state: RetriesState; destinationId: string | null }) {
-  const { answer } = useLive("deliveries.list", { state, limit: 1, ...(destinationId === null ? {} : { destinationId }) }, [
-    "deliveries",
-    "messages",
-  ]);
+  const { answer } = useLive("deliveries.list", { state, limit: 1, ...(destinationId === null ? {} : { destinationId }) });
   return (
     <span className={`state ${state}`}>
       <StateGlyph state={state} />

@@ -21,7 +21,7 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
   const [counted, setCounted] = useState<number | null>(null);
   const [jobId, setJobId] = useState<string | null>(null);
   const { problem, run, attempt } = useAction();
-  const job = useLive("jobs.get", jobId === null ? null : { id: jobId }, ["jobs"]).answer;
+  const job = useLive("jobs.get", jobId === null ? null : { id: jobId }).answer;
   const isRunning = jobId !== null && (job === undefined || job.state === "running");
   const filter = { state, ...(destinationId === null ? {} : { destinationId }) };
 

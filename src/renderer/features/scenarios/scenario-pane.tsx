@@ -12,7 +12,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { saveFile } from "./save-file.ts";
 import { ScenarioFile } from "./scenario-file.tsx";
@@ -45,7 +45,7 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
   const [pointed, setPointed] = useState<{ line: number } | null>(null);
   const [asksDelete, setAsksDelete] = useState(false);
   const checkedText = useDeferredValue(text);
-  const checked = useLive("scenarios.check", own === null ? null : { text: checkedText }, []).answer;
+  const checked = useOnce("scenarios.check", own === null ? null : { text: checkedText }).answer;
   const problems = checked?.problems ?? [];
   const report = run?.report;
   const isRunning = report?.state === "running";

@@ -11,7 +11,7 @@ import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { newScenario } from "./new-scenario.ts";
 import { useOwnScenarios, type OwnScenario } from "./own-scenarios.ts";
@@ -24,8 +24,8 @@ const longestFile = 1_000_000;
 
 export function ScenariosView() {
   const { path, go } = usePlace();
-  const { answer, error } = useLive("scenarios.list", {}, []);
-  const runs = useLive("scenarioRuns.list", {}, ["scenario-runs"]).answer?.items ?? [];
+  const { answer, error } = useOnce("scenarios.list", {});
+  const runs = useLive("scenarioRuns.list", {}).answer?.items ?? [];
   const own = useOwnScenarios();
   const { problem, attempt } = useAction();
   const chooser = useRef<HTMLInputElement>(null);

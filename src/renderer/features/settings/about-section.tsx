@@ -1,8 +1,8 @@
 import { Copyable } from "../../kit/copy.tsx";
-import { useLive } from "../../stores/live-data.ts";
+import { useOnce } from "../../stores/live-data.ts";
 
 export function AboutSection() {
-  const about = useLive("about.get", {}, []).answer;
+  const about = useOnce("about.get", {}).answer;
   if (about === undefined) return null;
   return (
     <div className="pairs">

@@ -17,7 +17,7 @@ const update: Update = (changes) => call("settings.update", changes);
 
 /** The settings, and a way to change one from a control that has no place for a sentence of its own. */
 function useSettings(): { settings: Settings | undefined; problem: Error | null; set: (changes: InputOf<"settings.update">) => void } {
-  const { answer, error } = useLive("settings.get", {}, ["settings"]);
+  const { answer, error } = useLive("settings.get", {});
   const { problem, attempt } = useAction();
   return {
     settings: answer,
@@ -102,7 +102,7 @@ export function IngestSection() {
 
 export function StoreSection() {
   const { settings, problem, set } = useSettings();
-  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
+  const stats = useLive("stats.get", {}).answer;
   if (settings === undefined) return null;
   return (
     <>

@@ -9,11 +9,11 @@ import { call } from "../../transport/transport.ts";
 
 export function ResetSection() {
   const [asks, setAsks] = useState<"messages" | "everything" | null>(null);
-  const stats = useLive("stats.get", {}, ["messages", "deliveries"]).answer;
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items.length ?? 0;
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items.length ?? 0;
-  const endpoints = useLive("endpoints.list", {}, ["endpoints", "received"]).answer?.items.length ?? 0;
-  const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items.filter(({ builtIn }) => !builtIn).length ?? 0;
+  const stats = useLive("stats.get", {}).answer;
+  const sources = useLive("sources.list", {}).answer?.items.length ?? 0;
+  const destinations = useLive("destinations.list", {}).answer?.items.length ?? 0;
+  const endpoints = useLive("endpoints.list", {}).answer?.items.length ?? 0;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items.filter(({ builtIn }) => !builtIn).length ?? 0;
   const messages = stats?.messages.total ?? 0;
   const deliveries = stats?.deliveries.total ?? 0;
   const lost = `${some(messages, "message")}, pinned ones too, and ${some(deliveries, "delivery", "deliveries")} with all their attempts`;

@@ -17,8 +17,8 @@ import { RetryProfileEditor } from "./retry-profile-editor.tsx";
 type Profile = AnswerOf<"retryProfiles.get">;
 
 export function RetryProfilesSection() {
-  const { answer, error } = useLive("retryProfiles.list", {}, ["retry-profiles"]);
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
+  const { answer, error } = useLive("retryProfiles.list", {});
+  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const [openId, setOpenId] = useState<string | null>(null);
   const [removed, setRemoved] = useState<Profile | null>(null);
   const { problem, run } = useAction();

@@ -7,8 +7,8 @@ import { hashOf } from "../../stores/place.ts";
 import { filterHref } from "../live/filter-href.ts";
 
 export function AudienceSource({ source: { id, name }, others }: { source: AnswerOf<"sources.get">; others: readonly Other[] }) {
-  const audience = useLive("audiences.list", {}, ["audiences", "profiles"]).answer?.items.find(({ sourceId }) => sourceId === id);
-  const trait = useLive("computedTraits.list", {}, ["computed-traits", "profiles"]).answer?.items.find(({ sourceId }) => sourceId === id);
+  const audience = useLive("audiences.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
+  const trait = useLive("computedTraits.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
   const owner = audience ?? trait;
   return (
     <section className="pane editor" aria-label={`Source ${name}`}>

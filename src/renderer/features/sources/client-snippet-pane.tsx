@@ -4,14 +4,14 @@ import { useState } from "react";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
-import { useLive } from "../../stores/live-data.ts";
+import { useOnce } from "../../stores/live-data.ts";
 import { clientSnippet, snippetKinds, type SnippetKind } from "./client-snippets.ts";
 
 /** Stands in until there is a source. */
 const exampleKey = "WRITE_KEY";
 
 export function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
-  const about = useLive("about.get", {}, []).answer;
+  const about = useOnce("about.get", {}).answer;
   const [kind, setKind] = useState<SnippetKind>("cURL");
   if (about === undefined) return <section className="pane" />;
   const { ingestUrl } = about;

@@ -38,7 +38,7 @@ export function SourceEditor({
   onCreate: () => void;
 }) {
   const { id, name } = source;
-  const destinations = useLive("destinations.list", {}, ["destinations"]).answer?.items ?? [];
+  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const go = usePlace((place) => place.go);
   const { problem: refusal, attempt } = useAction();
   const connected = destinations.filter((destination) => destination.sourceIds.includes(id));

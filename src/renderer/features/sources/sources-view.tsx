@@ -21,8 +21,8 @@ import "./sources.css";
 const unknownPath = "unknown-keys";
 
 export function SourcesView() {
-  const { answer, error } = useLive("sources.list", {}, ["sources"]);
-  const unknown = useLive("unknownKeys.list", {}, ["unknown-keys"]).answer?.items ?? [];
+  const { answer, error } = useLive("sources.list", {});
+  const unknown = useLive("unknownKeys.list", {}).answer?.items ?? [];
   const openId = usePlace((place) => place.path[0]);
   const go = usePlace((place) => place.go);
   const { problem, run } = useAction();

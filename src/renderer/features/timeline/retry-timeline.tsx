@@ -33,8 +33,8 @@ type Props = {
 
 export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = null }: Props) {
   const { destination, isDeleted } = useDestination(delivery.destinationId);
-  const profiles = useLive("retryProfiles.list", {}, ["retry-profiles"]).answer?.items;
-  const settings = useLive("settings.get", {}, ["settings"]).answer;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items;
+  const settings = useLive("settings.get", {}).answer;
   const clock = useClock();
   const { scale } = useScale();
   const [chosen, setChosen] = useState<number | null>(null);

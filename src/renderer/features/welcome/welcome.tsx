@@ -9,7 +9,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { isMac, useKeys } from "../../stores/keys.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { useOverlay } from "../commands/overlay.ts";
 import { snippet, snippetKinds, type SnippetKind } from "../composer/snippets.ts";
@@ -19,8 +19,8 @@ const sample = `{"userId":"u_1042","event":"Order Completed",
        "properties":{"total":184.5,"currency":"EUR"}}`;
 
 export function Welcome() {
-  const sources = useLive("sources.list", {}, ["sources"]).answer?.items;
-  const about = useLive("about.get", {}, []).answer;
+  const sources = useLive("sources.list", {}).answer?.items;
+  const about = useOnce("about.get", {}).answer;
   const [kind, setKind] = useState<SnippetKind>("cURL");
   const { problem, run, attempt } = useAction();
   const isBare = sources?.length === 0;
@@ -111,8 +111,8 @@ export function Welcome() {
 }
 
 function Way({ source, kind }: { source: string; kind: string }) {
-  const destination = useLive("destinations.list", {}, ["destinations"]).answer?.items[0];
-  const endpoint = useLive("endpoints.list", {}, ["endpoints", "received"]).answer?.items[0];
+  const destination = useLive("destinations.list", {}).answer?.items[0];
+  const endpoint = useLive("endpoints.list", {}).answer?.items[0];
   return (
     <div className="path">
       <Stop icon="sources" title={source} text={kind} />

@@ -312,6 +312,7 @@ export type QueryStore = {
   deliveries(filter: DeliveryFilter, limit: number, before: DeliveryId | null): Page<DeliverySummary, DeliveryId>;
   /** Those that are waiting, the next due first. */
   deliveriesByDue(filter: Omit<DeliveryFilter, "state">, limit: number, after: DuePlace | null): Page<DeliverySummary, DuePlace>;
+  deliveryDetails(id: DeliveryId): DeliveryDetails | null;
   listed(delivery: DeliverySummary): ListedDelivery;
   stats(): Stats;
   /** The message with the request that brought it, for replay. */

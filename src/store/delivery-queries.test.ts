@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DeliveryId, DestinationId, WebhookId } from "../domain/ids.ts";
+import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { DuePlace } from "../engine/ports.ts";
 import type { TestStore } from "./store.fixture.ts";
 import { attempt, moveTo, openTestStore, request, startOfTime } from "./store.fixture.ts";
@@ -42,6 +42,26 @@ test("pages of deliveries are complete and in order for every filter, while othe
       expect(seen).toEqual(expected.map(({ id }) => id));
     }
   }
+});
+
+test("one delivery is told as its message tells it, and one that is not there as nothing", () => {
+  const one = openTestStore();
+  one.store.commit([
+    request([
+      { to: [1, 2], text: '{"n":1}' },
+      { to: [1], text: '{"n":2}' },
+    ]),
+  ]);
+  claim(one, 1);
+  one.store.record([attempt(delivery(3), { status: 503 })], [moveTo(delivery(3), "waiting", startOfTime + 1)]);
+  const told = [1, 2].flatMap((id) => one.store.message(id as MessageRowId)?.deliveries ?? []);
+  expect(told.map(({ id }) => one.store.deliveryDetails(id))).toEqual(told);
+  expect(told[2]).toMatchObject({
+    payload: Buffer.from('{"n":2}'),
+    attempts: [{ deliveryId: 3 }],
+    transitions: [{ deliveryId: 3, state: "waiting" }],
+  });
+  expect(one.store.deliveryDetails(delivery(4))).toBe(null);
 });
 
 describe("waiting deliveries by due time", () => {

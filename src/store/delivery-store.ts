@@ -11,6 +11,7 @@ import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary, Tr
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
+import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
 import type { Db } from "./open.ts";
 
 const sending = stateCode("sending");
@@ -44,9 +45,7 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
     .prepare<[number, number]>(`SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${queued} LIMIT ?)`)
     .pluck();
   const take = db.prepare(`UPDATE deliveries SET state = ${sending}, rounds = rounds + 1, next_attempt_at = NULL WHERE id = ?`);
-  const payload = db.prepare<[number], { documented: Buffer | null; full: Buffer | null }>(
-    "SELECT documented, full FROM payloads WHERE message_id = ?",
-  );
+  const payloadOf = createPayloadReader(db);
   const finished = db
     .prepare<[number, number], number>("SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0")
     .pluck();
@@ -109,7 +108,6 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
         counts.delivery(destinationId, row.state, -1);
         counts.delivery(destinationId, sending, 1);
         refreshMessage(row.message_id, 0, null);
-        const payloads = payload.get(row.message_id);
         return {
           id: row.id as DeliveryId,
           messageRow: row.message_id as MessageRowId,
@@ -118,7 +116,7 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
           windowRound: row.window_round,
           firstAttemptAt: row.first_attempt_at,
           finished: row.rounds + 1 > row.window_round ? (finished.all(row.id, row.window_round) as WebhookId[]) : [],
-          payload: (row.shape === 0 ? payloads?.documented : payloads?.full) ?? new Uint8Array(),
+          payload: payloadOf(row),
         };
       });
     }),
@@ -223,34 +221,6 @@ type Touched = DeliveryRow & { firstAt: number | null };
 
 /** Of every destination that has some in this state, so that the indexes lead to them. */
 const inState = "SELECT d.* FROM delivery_counts AS c CROSS JOIN deliveries AS d ON d.destination_id = c.destination_id";
-
-export type DeliveryRow = {
-  id: number;
-  message_id: number;
-  destination_id: number;
-  state: number;
-  shape: number;
-  created_at: number;
-  rounds: number;
-  window_round: number;
-  first_attempt_at: number | null;
-  next_attempt_at: number | null;
-  reason: string | null;
-};
-
-export function deliverySummary(row: DeliveryRow): DeliverySummary {
-  return {
-    id: row.id as DeliveryId,
-    messageRow: row.message_id as MessageRowId,
-    destinationId: row.destination_id as DestinationId,
-    state: deliveryStateAt(row.state),
-    reason: row.reason,
-    createdAt: row.created_at,
-    firstAttemptAt: row.first_attempt_at,
-    nextAttemptAt: row.next_attempt_at,
-    rounds: row.rounds,
-  };
-}
 
 type Getter<Args extends unknown[]> = { get(...args: Args): unknown };
 

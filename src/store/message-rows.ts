@@ -3,7 +3,7 @@
 import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { AttemptMark, Decision, IncomingRequest, MessageDetails, MessageSummary } from "../engine/ports.ts";
 import { messageStateAt, outcomeAt, shapeAt, typeAt } from "./codes.ts";
-import { deliveriesOfMessage } from "./delivery-queries.ts";
+import { createDeliveryReader } from "./delivery-rows.ts";
 import type { Db } from "./open.ts";
 
 export type MessageRow = {
@@ -64,6 +64,7 @@ export function createMessageReader(db: Db): MessageReader {
     `SELECT attempts.webhook_id, attempts.round, attempts.outcome FROM deliveries JOIN attempts ON attempts.delivery_id = deliveries.id
      WHERE deliveries.message_id = ? ORDER BY attempts.round, attempts.id`,
   );
+  const deliveries = createDeliveryReader(db);
 
   function marksOf(id: number): AttemptMark[] {
     const made = attempts.all(id);
@@ -122,7 +123,7 @@ export function createMessageReader(db: Db): MessageReader {
           messages: request?.messages ?? 0,
         },
         decisions: decisions.all(row.id).map(decisionOf),
-        deliveries: deliveriesOfMessage(db, row.id as MessageRowId),
+        deliveries: deliveries.ofMessage(row.id as MessageRowId),
       };
     },
   };

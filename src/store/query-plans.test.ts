@@ -36,6 +36,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.deliveries({}, 1, null);
   const [listed] = store.deliveriesByDue({}, 1, null).items;
   if (listed !== undefined) store.listed(listed);
+  store.deliveryDetails(1 as DeliveryId);
   store.stats();
   follow(store);
   store.markFollowed(1 as MessageRowId);

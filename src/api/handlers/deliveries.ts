@@ -78,12 +78,8 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
     },
     "deliveries.get": (input) => {
       const id = deliveryIds.parse(input.id);
-      if (id === null) return notFound("delivery", input.id);
-      // Deliveries are recorded with their message; the list is read from just above this one to learn which that is.
-      const newest = queries.deliveries({}, 1, (id + 1) as DeliveryId).items[0];
-      const message = newest?.id === id ? queries.message(newest.messageRow) : null;
-      const delivery = message?.deliveries.find((one) => one.id === id);
-      return delivery === undefined ? notFound("delivery", input.id) : presentDeliveryDetails(delivery, windowOf);
+      const delivery = id === null ? null : queries.deliveryDetails(id);
+      return delivery === null ? notFound("delivery", input.id) : presentDeliveryDetails(delivery, windowOf);
     },
     "deliveries.retry": (input) => move(input.id, (id) => deliveries.retry(id)),
     "deliveries.cancel": (input) => move(input.id, (id) => deliveries.cancel(id)),

@@ -1,13 +1,18 @@
 import type { DeliveryId } from "../domain/ids.ts";
 import { deliveryStates, messageStates, type DeliveryState, type MessageState } from "../domain/states.ts";
-import type { DeliveryFilter, DeliverySummary, Page, QueryStore, RoundMark, Stats } from "../engine/ports.ts";
+import type { DeliveryFilter, DeliveryStore, DeliverySummary, Page, QueryStore, RoundMark, Stats } from "../engine/ports.ts";
 import { deliveryStateAt, messageStateAt, outcomeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
 import type { Db } from "./open.ts";
 
+type Queries = Pick<QueryStore, "deliveries" | "deliveriesByDue" | "deliveryDetails" | "listed" | "stats"> &
+  Pick<DeliveryStore, "countByState">;
+
 type Kind = { destination_id: number; state: number; n: number };
 
-export function createDeliveryQueries(db: Db): Pick<QueryStore, "deliveries" | "deliveriesByDue" | "deliveryDetails" | "listed" | "stats"> {
+const waiting = stateCode("waiting");
+
+export function createDeliveryQueries(db: Db): Queries {
   const kinds = db.prepare<[], Kind>("SELECT destination_id, state, n FROM delivery_counts WHERE n > 0");
   const newest = db.prepare<[number, number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries INDEXED BY deliveries_by_state
@@ -15,10 +20,10 @@ export function createDeliveryQueries(db: Db): Pick<QueryStore, "deliveries" | "
   );
 
   const dueAt = db.prepare<[number, number, number, number], DeliveryRow>(
-    "SELECT * FROM deliveries WHERE destination_id = ? AND state = 2 AND next_attempt_at = ? AND id > ? ORDER BY id LIMIT ?",
+    `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at = ? AND id > ? ORDER BY id LIMIT ?`,
   );
   const dueAfter = db.prepare<[number, number, number], DeliveryRow>(
-    "SELECT * FROM deliveries WHERE destination_id = ? AND state = 2 AND next_attempt_at > ? ORDER BY next_attempt_at, id LIMIT ?",
+    `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at > ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
   const message = db.prepare<[number], { type: number; event: string | null; user_id: string | null; anonymous_id: string | null }>(
     "SELECT type, event, user_id, anonymous_id FROM messages WHERE id = ?",
@@ -35,6 +40,12 @@ export function createDeliveryQueries(db: Db): Pick<QueryStore, "deliveries" | "
           (destinationId === undefined || kind.destination_id === destinationId) &&
           (state === undefined || kind.state === stateCode(state)),
       );
+  }
+
+  function countByState(): Record<DeliveryState, number> {
+    const counted = zeroes<DeliveryState>(deliveryStates);
+    for (const { state, n } of kinds.all()) counted[deliveryStateAt(state)] += n;
+    return counted;
   }
 
   function page<Place>(
@@ -105,13 +116,10 @@ export function createDeliveryQueries(db: Db): Pick<QueryStore, "deliveries" | "
         const name = typeAt(type) ?? "unknown";
         messages.byType[name] = (messages.byType[name] ?? 0) + n;
       }
-      const deliveries = { total: 0, byState: zeroes<DeliveryState>(deliveryStates) };
-      for (const { state, n } of kinds.all()) {
-        deliveries.total += n;
-        deliveries.byState[deliveryStateAt(state)] += n;
-      }
-      return { messages, deliveries };
+      const byState = countByState();
+      return { messages, deliveries: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState } };
     },
+    countByState,
   };
 }
 

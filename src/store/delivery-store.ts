@@ -6,9 +6,8 @@
  */
 
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
-import { deliveryStates, type DeliveryState } from "../domain/states.ts";
 import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary, Transition } from "../engine/ports.ts";
-import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
+import { outcomeCode, stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
 import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
@@ -28,17 +27,17 @@ type Claimable = {
   first_attempt_at: number | null;
 };
 
-export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
+export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore, "countByState"> {
   const claimable = "SELECT id, message_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
   const due = db.prepare<[number, number, number], Claimable>(
-    `${claimable} WHERE destination_id = ? AND state = 2 AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
+    `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
   const inQueue = db.prepare<[number, number], Claimable>(
     `${claimable} WHERE destination_id = ? AND state = ${queued} ORDER BY id LIMIT ?`,
   );
   const countDue = db
     .prepare<[number, number, number]>(
-      "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = 2 AND next_attempt_at <= ? LIMIT ?)",
+      `SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? LIMIT ?)`,
     )
     .pluck();
   const countQueued = db
@@ -199,7 +198,7 @@ export function createDeliveryStore(db: Db, counts: Counts): DeliveryStore {
     spreadOverdue: writing((now: number, gapMs: number, atMostMs: number): number => {
       const rows = db
         .prepare<[number], DeliveryRow>(
-          `${inState} WHERE c.state = 2 AND c.n > 0 AND d.state = 2 AND d.next_attempt_at < ? ORDER BY d.next_attempt_at, d.id`,
+          `${inState} WHERE c.state = ${waiting} AND c.n > 0 AND d.state = ${waiting} AND d.next_attempt_at < ? ORDER BY d.next_attempt_at, d.id`,
         )
         .all(now);
       const gap = rows.length > 1 ? Math.min(gapMs, atMostMs / (rows.length - 1)) : 0;
@@ -231,10 +230,12 @@ function readers(
   countQueued: Getter<[number, number]>,
 ) {
   const nextDue = db
-    .prepare<[number]>("SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = 2 ORDER BY next_attempt_at LIMIT 1")
+    .prepare<[number]>(
+      `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT 1`,
+    )
     .pluck();
   const firstAttempts = db.prepare<[number, number], { id: number }>(
-    "SELECT id FROM deliveries WHERE destination_id = ? AND state = 2 AND first_attempt_at <= ? ORDER BY first_attempt_at",
+    `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at <= ? ORDER BY first_attempt_at`,
   );
   const firstAttemptsQueued = db.prepare<[number, number], { id: number }>(
     `SELECT id FROM deliveries WHERE destination_id = ? AND state = ${queued} AND first_attempt_at IS NOT NULL AND first_attempt_at <= ?`,
@@ -246,10 +247,13 @@ function readers(
     )
     .pluck();
   const oldestWindow = db
-    .prepare<[number]>("SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = 2 ORDER BY first_attempt_at LIMIT 1")
+    .prepare<[number]>(
+      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY first_attempt_at LIMIT 1`,
+    )
     .pluck();
-  const withWork = db.prepare<[], number>("SELECT DISTINCT destination_id FROM delivery_counts WHERE state IN (1, 2) AND n > 0").pluck();
-  const byState = db.prepare<[], { state: number; n: number }>("SELECT state, sum(n) AS n FROM delivery_counts GROUP BY state");
+  const withWork = db
+    .prepare<[], number>(`SELECT DISTINCT destination_id FROM delivery_counts WHERE state IN (${queued}, ${waiting}) AND n > 0`)
+    .pluck();
 
   return {
     nextDueAt(destinationIds: readonly DestinationId[]): number | null {
@@ -278,10 +282,5 @@ function readers(
       return row === undefined ? null : deliverySummary(row);
     },
     destinationsWithWork: (): DestinationId[] => withWork.all() as DestinationId[],
-    countByState(): Record<DeliveryState, number> {
-      const counted = Object.fromEntries(deliveryStates.map((state) => [state, 0])) as Record<DeliveryState, number>;
-      for (const { state, n } of byState.all()) counted[deliveryStateAt(state)] = n;
-      return counted;
-    },
   };
 }

@@ -39,3 +39,38 @@ test("every call answers that what has no such id is not there, whether an id ca
     }
   }
 });
+
+test("every list refuses a cursor that is none of its own", async ({ start }) => {
+  const app = await start.app();
+  const { id: endpoint } = await app.call("endpoints.create", { name: "R", steps: [] });
+  const { id: client } = await app.call("clients.create", { name: "C", writeKey: "key" });
+  const lists: [CallName, object][] = [
+    ["messages.list", {}],
+    ["deliveries.list", {}],
+    ["deliveries.list", { order: "due", state: "waiting" }],
+    ["profiles.list", {}],
+    ["deletions.list", {}],
+    ["endpoints.requests", { id: endpoint }],
+    ["clients.batches", { id: client }],
+    ["clients.log", { id: client }],
+  ];
+  for (const [name, input] of lists) {
+    const { status, body } = await app.answer(name, { ...input, cursor: "soon" });
+    expect([status, body], name).toMatchObject([400, { code: "invalid", message: "cursor: soon is not a cursor of this list." }]);
+  }
+});
+
+test("the first id of several that can be none is named with its place", async ({ start }) => {
+  const app = await start.app();
+  const { id } = await app.call("sources.create", { name: "Shop" });
+  const wrong: [CallName, object, string][] = [
+    ["messages.list", { sourceId: "shop" }, "sourceId: shop is not the id of a source."],
+    ["messages.list", { sourceId: [id, "shop"] }, "sourceId: shop is not the id of a source."],
+    ["destinations.create", { name: "D", sourceIds: [id, "shop"], webhooks: [] }, "sourceIds[1]: there is no source shop."],
+    ["audiences.create", { name: "A", members: [], destinationIds: ["here"] }, "destinationIds[0]: there is no destination here."],
+  ];
+  for (const [name, input, message] of wrong) {
+    const { status, body } = await app.answer(name, input);
+    expect([status, body], name).toMatchObject([400, { code: "invalid", message }]);
+  }
+});

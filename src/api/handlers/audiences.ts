@@ -22,13 +22,13 @@ export function audienceHandlers({ audiences }: Pipeline): HandlersOf<"audiences
       const changes = computedChangesFrom(input);
       return isProblem(changes) ? changes : presented(await audiences.create({ name, ...changes }));
     },
-    "audiences.get": ({ id: text }) => presented(withAudience(text, audiences.get)),
+    "audiences.get": ({ id: text }) => presented(withAudience(text, (id) => audiences.get(id))),
     "audiences.update": async ({ id: text, ...input }) => {
       const changes = computedChangesFrom(input);
       return isProblem(changes) ? changes : presented(await withAudience(text, (id) => audiences.update(id, changes)));
     },
-    "audiences.delete": async ({ id: text }) => (await withAudience(text, audiences.delete)) ?? { id: text },
-    "audiences.sync": ({ id: text }) => withAudience(text, audiences.sync),
+    "audiences.delete": async ({ id: text }) => (await withAudience(text, (id) => audiences.delete(id))) ?? { id: text },
+    "audiences.sync": ({ id: text }) => withAudience(text, (id) => audiences.sync(id)),
     "audiences.changes": async ({ id: text, sample }) => {
       const changes = await withAudience(text, (id) => audiences.changes(id, sample));
       if (isProblem(changes)) return changes;

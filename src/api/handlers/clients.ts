@@ -1,12 +1,10 @@
 import type { ClientAnswer, ClientBatchAnswer, ClientDetailsAnswer } from "../../contract/clients.ts";
 import { clientIds, sourceIds, type ClientId } from "../../domain/ids.ts";
-import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import { isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { ClientBatch, ClientDetails, ClientDraft, ClientPage, ClientView, Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
-import { withId } from "../inputs.ts";
-import { presentTime } from "../presenters.ts";
-
-const timeOrNull = (at: number | null): string | null => (at === null ? null : presentTime(at));
+import { cursorFrom, withId } from "../inputs.ts";
+import { presentTime, presentTimeOrNull } from "../presenters.ts";
 
 function presentClient(client: ClientView): ClientAnswer {
   return {
@@ -14,8 +12,8 @@ function presentClient(client: ClientView): ClientAnswer {
     id: clientIds.format(client.id),
     sourceId: client.sourceId === null ? null : sourceIds.format(client.sourceId),
     createdAt: presentTime(client.createdAt),
-    nextFlushAt: timeOrNull(client.nextFlushAt),
-    nextTryAt: timeOrNull(client.nextTryAt),
+    nextFlushAt: presentTimeOrNull(client.nextFlushAt),
+    nextTryAt: presentTimeOrNull(client.nextTryAt),
   };
 }
 
@@ -24,7 +22,7 @@ function presentBatch(batch: ClientBatch): ClientBatchAnswer {
     ...batch,
     flushedAt: presentTime(batch.flushedAt),
     tries: batch.tries.map((each) => ({ ...each, startedAt: presentTime(each.startedAt) })),
-    nextTryAt: timeOrNull(batch.nextTryAt),
+    nextTryAt: presentTimeOrNull(batch.nextTryAt),
   };
 }
 
@@ -32,7 +30,6 @@ function presentDetails({ queue, current, ...client }: ClientDetails): ClientDet
   return { ...presentClient(client), queue, current: current === null ? null : presentBatch(current) };
 }
 
-/** Their cursor is the number of the last item of a page. */
 function presentPage<Item, Presented>(
   { items, nextCursor, total, dropped }: ClientPage<Item>,
   present: (item: Item) => Presented,
@@ -40,10 +37,8 @@ function presentPage<Item, Presented>(
   return { items: items.map(present), nextCursor: nextCursor === null ? null : String(nextCursor), total, dropped };
 }
 
-function cursorOf(text: string | undefined): number | null | Problem {
-  if (text === undefined) return null;
-  return /^\d{1,15}$/.test(text) ? Number(text) : invalid(`cursor: ${text} is not a cursor of this list.`);
-}
+/** The cursor of a page is the number of its last item. */
+const numbers = { parse: (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null) };
 
 export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
   const withClient = <Answer>(text: string, act: (id: ClientId) => Answer): Answer | Problem => withId(clientIds, "client", text, act);
@@ -72,13 +67,13 @@ export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
     "clients.generate": ({ id: text, count, perSecond }) => presented(withClient(text, (id) => clients.generate(id, count, perSecond))),
     "clients.stopGenerating": ({ id: text }) => presented(withClient(text, (id) => clients.stopGenerating(id))),
     "clients.batches": ({ id: text, limit, cursor }) => {
-      const before = cursorOf(cursor);
+      const before = cursorFrom(numbers, cursor);
       if (isProblem(before)) return before;
       const found = withClient(text, (id) => clients.batches(id, limit, before));
       return isProblem(found) ? found : presentPage(found, presentBatch);
     },
     "clients.log": ({ id: text, limit, cursor }) => {
-      const before = cursorOf(cursor);
+      const before = cursorFrom(numbers, cursor);
       if (isProblem(before)) return before;
       const found = withClient(text, (id) => clients.log(id, limit, before));
       return isProblem(found) ? found : presentPage(found, (line) => ({ ...line, at: presentTime(line.at) }));

@@ -18,13 +18,13 @@ export function computedTraitHandlers({ computedTraits }: Pipeline): HandlersOf<
       const changes = computedChangesFrom(input);
       return isProblem(changes) ? changes : presented(await computedTraits.create({ name, computation, ...changes }));
     },
-    "computedTraits.get": ({ id: text }) => presented(withTrait(text, computedTraits.get)),
+    "computedTraits.get": ({ id: text }) => presented(withTrait(text, (id) => computedTraits.get(id))),
     "computedTraits.update": async ({ id: text, ...input }) => {
       const changes = computedChangesFrom(input);
       return isProblem(changes) ? changes : presented(await withTrait(text, (id) => computedTraits.update(id, changes)));
     },
-    "computedTraits.delete": async ({ id: text }) => (await withTrait(text, computedTraits.delete)) ?? { id: text },
-    "computedTraits.sync": ({ id: text }) => withTrait(text, computedTraits.sync),
+    "computedTraits.delete": async ({ id: text }) => (await withTrait(text, (id) => computedTraits.delete(id))) ?? { id: text },
+    "computedTraits.sync": ({ id: text }) => withTrait(text, (id) => computedTraits.sync(id)),
     "computedTraits.preview": async ({ computation, sample }) => {
       const preview = await computedTraits.preview(computation, sample);
       if (isProblem(preview)) return preview;

@@ -1,8 +1,9 @@
 /** What the calls of audiences and of computed traits have in common. */
 
 import { destinationIds, sourceIds, type DestinationId } from "../../domain/ids.ts";
-import { invalid, type Problem } from "../../domain/problem.ts";
+import { isProblem, type Problem } from "../../domain/problem.ts";
 import type { AudienceView } from "../../engine/profile-pipeline.ts";
+import { idsFrom } from "../inputs.ts";
 import { presentTime, presentTimeOrNull } from "../presenters.ts";
 
 /** The members that are given, as the engine takes them. */
@@ -11,13 +12,8 @@ export function computedChangesFrom<Input extends { destinationIds?: string[] | 
   ...changes
 }: Input): (Omit<Input, "destinationIds"> & { destinationIds?: DestinationId[] }) | Problem {
   if (texts === undefined) return changes;
-  const ids: DestinationId[] = [];
-  for (const [index, text] of texts.entries()) {
-    const id = destinationIds.parse(text);
-    if (id === null) return invalid(`destinationIds[${index}]: there is no destination ${text}.`);
-    ids.push(id);
-  }
-  return { ...changes, destinationIds: ids };
+  const ids = idsFrom(destinationIds, texts, (text, index) => `destinationIds[${index}]: there is no destination ${text}.`);
+  return isProblem(ids) ? ids : { ...changes, destinationIds: ids };
 }
 
 type Common = Pick<AudienceView, "destinationIds" | "sourceId" | "lastSync" | "nextSyncAt" | "createdAt">;

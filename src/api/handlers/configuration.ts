@@ -34,7 +34,7 @@ async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document
 
 function exportConfiguration(pipeline: Pipeline, secrets: boolean): ConfigurationDocument {
   const { configuration, endpoints, clients } = pipeline;
-  const exported = configuration.sources().filter(({ kind }) => kind !== "audience");
+  const exported = configuration.sources().flatMap(({ kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }]));
   const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
   return {
     version: 1,
@@ -43,9 +43,7 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       .retryProfiles()
       .filter((profile) => profile.id !== null)
       .map(({ id: _, ...profile }) => profile),
-    sources: configuration
-      .sources()
-      .flatMap(({ id: _, createdAt: _at, kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }])),
+    sources: exported.map(({ id: _, createdAt: _at, ...source }) => source),
     endpoints: endpoints.list().map(({ name, path, steps, after }) => ({ name, path, steps, after })),
     destinations: configuration.destinations().map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
       ...destination,

@@ -1,16 +1,17 @@
 import type { DeletionAnswer } from "../../contract/deletions.ts";
 import { deletionIds, messageIds, sourceIds } from "../../domain/ids.ts";
-import { invalid, isProblem, notFound } from "../../domain/problem.ts";
+import { isProblem, notFound } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeletionView } from "../../engine/profile-pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
+import { cursorFrom, withId } from "../inputs.ts";
 import { presentTime } from "../presenters.ts";
 
 export function deletionHandlers({ deletions }: Pipeline): HandlersOf<"deletions"> {
   return {
     "deletions.list": ({ limit, cursor }) => {
-      const before = cursor === undefined ? null : deletionIds.parse(cursor);
-      if (cursor !== undefined && before === null) return invalid(`cursor: ${cursor} is not a cursor of this list.`);
+      const before = cursorFrom(deletionIds, cursor);
+      if (isProblem(before)) return before;
       const { items, nextCursor, ...page } = deletions.list(limit, before);
       return { ...page, items: items.map(presentDeletion), nextCursor: nextCursor === null ? null : deletionIds.format(nextCursor) };
     },
@@ -23,10 +24,7 @@ export function deletionHandlers({ deletions }: Pipeline): HandlersOf<"deletions
       const deletion = id === null ? undefined : deletions.get(id);
       return deletion === undefined ? notFound("deletion request", input.id) : presentDeletion(deletion);
     },
-    "deletions.delete": (input) => {
-      const id = deletionIds.parse(input.id);
-      return id === null ? notFound("deletion request", input.id) : (deletions.delete(id) ?? { id: input.id });
-    },
+    "deletions.delete": (input) => withId(deletionIds, "deletion request", input.id, (id) => deletions.delete(id)) ?? { id: input.id },
   };
 }
 

@@ -6,6 +6,7 @@ import { invalid, isProblem, notFound } from "../../domain/problem.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Pipeline, RetryJob } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
+import { cursorFrom, withId } from "../inputs.ts";
 import { presentDelivery, presentDeliveryDetails, presentListedDelivery, presentTime } from "../presenters.ts";
 import { windowsOf } from "../window.ts";
 
@@ -41,9 +42,7 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
   const { deliveries, queries } = pipeline;
   const windowOf = windowsOf(pipeline);
   const move = (text: string, action: (id: DeliveryId) => DeliverySummary | Problem) => {
-    const id = deliveryIds.parse(text);
-    if (id === null) return notFound("delivery", text);
-    const moved = action(id);
+    const moved = withId(deliveryIds, "delivery", text, action);
     return isProblem(moved) ? moved : presentDelivery(moved, windowOf);
   };
   const listFrom = <Place>(
@@ -51,8 +50,8 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
     cursor: string | undefined,
     read: (from: Place | null) => Page<DeliverySummary, Place>,
   ) => {
-    const from = cursor === undefined ? null : places.parse(cursor);
-    if (cursor !== undefined && from === null) return invalid(`cursor: ${cursor} is not a cursor of this list.`);
+    const from = cursorFrom(places, cursor);
+    if (isProblem(from)) return from;
     const { items, nextCursor, total, totalCapped } = read(from);
     return {
       items: items.map((delivery) => presentListedDelivery(queries.listed(delivery), windowOf)),

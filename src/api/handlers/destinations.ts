@@ -1,11 +1,11 @@
 import type { DestinationAnswer, DestinationChanges } from "../../contract/destinations.ts";
 import type { Destination } from "../../domain/configuration.ts";
-import type { SourceId } from "../../domain/ids.ts";
 import { destinationIds, sourceIds, webhookIds } from "../../domain/ids.ts";
 import type { Problem } from "../../domain/problem.ts";
-import { invalid, isProblem, notFound, problem } from "../../domain/problem.ts";
+import { isProblem, notFound, problem } from "../../domain/problem.ts";
 import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
+import { idsFrom } from "../inputs.ts";
 import { presentTime } from "../presenters.ts";
 
 function presentDestination({ sharedSecret, ...destination }: Destination): DestinationAnswer {
@@ -35,12 +35,8 @@ function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Pro
   }
   const draft: Partial<DestinationDraft> = changes;
   if (sourceTexts !== undefined) {
-    const ids: SourceId[] = [];
-    for (const [index, text] of sourceTexts.entries()) {
-      const id = sourceIds.parse(text);
-      if (id === null) return invalid(`sourceIds[${index}]: there is no source ${text}.`);
-      ids.push(id);
-    }
+    const ids = idsFrom(sourceIds, sourceTexts, (text, index) => `sourceIds[${index}]: there is no source ${text}.`);
+    if (isProblem(ids)) return ids;
     draft.sourceIds = ids;
   }
   if (webhooks !== undefined) draft.webhooks = webhooksFrom(webhooks);

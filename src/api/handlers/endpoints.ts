@@ -1,9 +1,10 @@
 import type { EndpointAnswer, ReceivedRequestAnswer } from "../../contract/endpoints.ts";
-import { destinationIds, endpointIds, receivedRequestIds } from "../../domain/ids.ts";
+import { destinationIds, endpointIds, receivedRequestIds, type EndpointId } from "../../domain/ids.ts";
 import type { Problem } from "../../domain/problem.ts";
-import { invalid, isProblem, notFound } from "../../domain/problem.ts";
+import { isProblem, notFound } from "../../domain/problem.ts";
 import type { EndpointView, Pipeline, ReceivedRequest } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
+import { cursorFrom, withId } from "../inputs.ts";
 import { presentBytes, presentTime } from "../presenters.ts";
 
 function presentEndpoint(endpoint: EndpointView): EndpointAnswer {
@@ -26,33 +27,20 @@ function presentReceived(request: ReceivedRequest): ReceivedRequestAnswer {
 }
 
 export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints"> {
-  const find = (text: string): EndpointView | Problem => {
-    const id = endpointIds.parse(text);
-    return (id === null ? undefined : endpoints.get(id)) ?? notFound("test endpoint", text);
-  };
+  const withEndpoint = <Answer>(text: string, act: (id: EndpointId) => Answer): Answer | Problem =>
+    withId(endpointIds, "test endpoint", text, act);
   const presented = (answer: EndpointView | Problem) => (isProblem(answer) ? answer : presentEndpoint(answer));
   return {
     "endpoints.list": () => ({ items: endpoints.list().map(presentEndpoint) }),
     "endpoints.create": (draft) => presented(endpoints.create(draft)),
-    "endpoints.get": (input) => presented(find(input.id)),
-    "endpoints.update": ({ id, ...changes }) => {
-      const endpoint = find(id);
-      return isProblem(endpoint) ? endpoint : presented(endpoints.update(endpoint.id, changes));
-    },
-    "endpoints.delete": (input) => {
-      const endpoint = find(input.id);
-      return isProblem(endpoint) ? endpoint : (endpoints.delete(endpoint.id) ?? { id: input.id });
-    },
-    "endpoints.rewind": (input) => {
-      const endpoint = find(input.id);
-      return isProblem(endpoint) ? endpoint : presented(endpoints.rewind(endpoint.id));
-    },
-    "endpoints.requests": ({ id, limit, cursor }) => {
-      const endpoint = find(id);
-      if (isProblem(endpoint)) return endpoint;
-      const before = cursor === undefined ? null : receivedRequestIds.parse(cursor);
-      if (cursor !== undefined && before === null) return invalid(`cursor: ${cursor} is not a cursor of this list.`);
-      const received = endpoints.received(endpoint.id, limit, before);
+    "endpoints.get": ({ id: text }) => presented(withEndpoint(text, (id) => endpoints.get(id) ?? notFound("test endpoint", text))),
+    "endpoints.update": ({ id: text, ...changes }) => presented(withEndpoint(text, (id) => endpoints.update(id, changes))),
+    "endpoints.delete": ({ id: text }) => withEndpoint(text, (id) => endpoints.delete(id)) ?? { id: text },
+    "endpoints.rewind": ({ id: text }) => presented(withEndpoint(text, (id) => endpoints.rewind(id))),
+    "endpoints.requests": ({ id: text, limit, cursor }) => {
+      const before = cursorFrom(receivedRequestIds, cursor);
+      if (isProblem(before)) return before;
+      const received = withEndpoint(text, (id) => endpoints.received(id, limit, before));
       if (isProblem(received)) return received;
       const { items, nextCursor, total, dropped } = received;
       return {
@@ -62,10 +50,7 @@ export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints
         dropped,
       };
     },
-    "endpoints.clearRequests": (input) => {
-      const endpoint = find(input.id);
-      return isProblem(endpoint) ? endpoint : (endpoints.clearReceived(endpoint.id) ?? { id: input.id });
-    },
+    "endpoints.clearRequests": ({ id: text }) => withEndpoint(text, (id) => endpoints.clearReceived(id)) ?? { id: text },
     "endpoints.presets": () => ({ items: endpoints.presets() }),
   };
 }

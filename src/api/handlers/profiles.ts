@@ -5,13 +5,14 @@ import type { Pipeline } from "../../engine/pipeline.ts";
 import type { Profiles, ProfileView } from "../../engine/profile-pipeline.ts";
 import type { ProfileCursor } from "../../engine/profile-ports.ts";
 import type { HandlersOf } from "../handler.ts";
+import { cursorFrom } from "../inputs.ts";
 import { presentTime } from "../presenters.ts";
 
 export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> {
   return {
     "profiles.list": ({ limit, cursor, audienceId, search, userId }) => {
-      const before = cursor === undefined ? null : parseCursor(cursor);
-      if (cursor !== undefined && before === null) return invalid(`cursor: ${cursor} is not a cursor of this list.`);
+      const before = cursorFrom({ parse: parseCursor }, cursor);
+      if (isProblem(before)) return before;
       const audience = audienceId === undefined ? undefined : audienceIds.parse(audienceId);
       if (audience === null) return invalid(`audienceId: ${audienceId} is not the id of an audience.`);
       const filter = {

@@ -54,6 +54,11 @@ export function hashOf({ view, path, query }: Place): string {
   return `#/${[view, ...path].map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`;
 }
 
+/** Of a list: what the address names, else the first; undefined when there is none of that id. */
+export function openOf<Item extends { id: string }>(items: readonly Item[], openId: string | undefined): Item | undefined {
+  return openId === undefined ? items[0] : items.find(({ id }) => id === openId);
+}
+
 export const usePlace = create<PlaceStore>()((set, get) => ({
   ...placeOf(window.location.hash),
   go({ view, path = [], query = {} }) {

@@ -4,11 +4,12 @@ import { useMemo } from "react";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hashOf, openOf, usePlace } from "../../stores/place.ts";
 import { newAudience, useAudienceDrafts } from "./audience-draft.ts";
 import { AudiencePane } from "./audience-pane.tsx";
 import { ComputedTraitPane } from "./computed-trait-pane.tsx";
@@ -46,8 +47,8 @@ export function AudiencesView() {
   const showsTrait = path[0] === traitsPath || (path[0] === undefined && audiences.length === 0 && traits.length > 0);
   const openId = showsTrait ? path[1] : path[0];
   const isNew = openId === (showsTrait ? newTrait : newAudience);
-  const audience = showsTrait || isNew ? undefined : openId === undefined ? audiences[0] : audiences.find(({ id }) => id === openId);
-  const trait = !showsTrait || isNew ? undefined : openId === undefined ? traits[0] : traits.find(({ id }) => id === openId);
+  const audience = showsTrait ? undefined : openOf(audiences, openId);
+  const trait = showsTrait ? openOf(traits, openId) : undefined;
   const named = [...audiences, ...traits];
   const others = [
     ...audiences.map(({ id, name, size }) => ({ label: name, hint: count(size), go: () => go({ view: "audiences", path: [id] }) })),
@@ -126,22 +127,20 @@ export function AudiencesView() {
         isEmpty
         list={list}
         editor={
-          <section className="empty" aria-label="No audience">
-            <h2>{isMissing ? "There is no such audience" : "Tell receivers who comes and who leaves"}</h2>
-            <p className="lead">
-              An audience is a rule over traits and events, such as “ordered twice within 7 days, each time for more than 50”. Receivers get
-              an identify with <code>true</code> for each user who comes and <code>false</code> for each who leaves, by an event or by time
-              alone.
-            </p>
-            <div className="actions">
-              <Button look="primary" icon="add" onClick={goToNew}>
-                Make an audience
-              </Button>
+          <NothingHere
+            label="No audience"
+            title={isMissing ? "There is no such audience" : "Tell receivers who comes and who leaves"}
+            action={{ label: "Make an audience", run: goToNew }}
+            more={
               <Button icon="add" onClick={goToNewTrait}>
                 Make a computed trait
               </Button>
-            </div>
-          </section>
+            }
+          >
+            An audience is a rule over traits and events, such as “ordered twice within 7 days, each time for more than 50”. Receivers get
+            an identify with <code>true</code> for each user who comes and <code>false</code> for each who leaves, by an event or by time
+            alone.
+          </NothingHere>
         }
       />
     );

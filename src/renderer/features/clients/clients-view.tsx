@@ -1,14 +1,15 @@
 /** Simulated clients: the library in motion. Each has its queue, its countdown, its batches and its log before one's eyes. */
 
 import { useCallback, useMemo } from "react";
-import { Button, IconButton } from "../../kit/controls.tsx";
+import { IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hashOf, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { ClientLog } from "./client-log.tsx";
 import { ClientPane } from "./client-pane.tsx";
@@ -44,7 +45,7 @@ export function ClientsView() {
 
   if (answer === undefined) return <ProblemText error={error} />;
   const clients = answer.items;
-  const current = clients.find(({ id }) => id === openId) ?? (openId === undefined ? clients[0] : undefined);
+  const current = openOf(clients, openId);
   const others = clients.map(({ id, name, queued, flushAt }) => ({
     label: name,
     hint: `${count(queued)} of ${count(flushAt)}`,
@@ -72,20 +73,16 @@ export function ClientsView() {
         isEmpty
         list={list}
         editor={
-          <section className="empty" aria-label="No client">
-            <h2>{openId === undefined ? "Watch a client library at work" : "There is no such client"}</h2>
-            <p className="lead">
-              A simulated client queues calls as a program with the client library does: it sends 20 at a time, or what it has after 5
-              seconds, and retries what the server did not take. You see the queue fill, the countdown run and each batch leave, on the
-              pipeline’s clock, and can change its size and interval while it runs.
-            </p>
-            <div className="actions">
-              <Button look="primary" icon="add" onClick={make}>
-                Make a client
-              </Button>
-            </div>
-            <ProblemText error={problem} />
-          </section>
+          <NothingHere
+            label="No client"
+            title={openId === undefined ? "Watch a client library at work" : "There is no such client"}
+            action={{ label: "Make a client", run: make }}
+            error={problem}
+          >
+            A simulated client queues calls as a program with the client library does: it sends 20 at a time, or what it has after 5
+            seconds, and retries what the server did not take. You see the queue fill, the countdown run and each batch leave, on the
+            pipeline’s clock, and can change its size and interval while it runs.
+          </NothingHere>
         }
       />
     );

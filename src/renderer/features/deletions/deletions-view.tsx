@@ -3,6 +3,7 @@
 import { useMemo, useState } from "react";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
@@ -82,18 +83,14 @@ export function DeletionsView() {
   );
 
   const editor = isEmpty ? (
-    <section className="empty" aria-label="No deletion">
-      <h2>Delete a user everywhere</h2>
-      <p className="lead">
-        For each source that knows the user and has a destination enabled, one delete message goes out as a signed POST and is retried like
-        any other. The user’s profile goes, and later messages of the user are rejected as suppressed, until you lift that.
-      </p>
-      <div className="actions">
-        <Button look="primary" icon="deletions" onClick={() => goTo(newPath)}>
-          Delete users
-        </Button>
-      </div>
-    </section>
+    <NothingHere
+      label="No deletion"
+      title="Delete a user everywhere"
+      action={{ label: "Delete users", icon: "deletions", run: () => goTo(newPath) }}
+    >
+      For each source that knows the user and has a destination enabled, one delete message goes out as a signed POST and is retried like
+      any other. The user’s profile goes, and later messages of the user are rejected as suppressed, until you lift that.
+    </NothingHere>
   ) : current === newPath ? (
     <NewDeletion others={others} />
   ) : current === suppressedPath ? (

@@ -1,12 +1,13 @@
 /** Destinations: set up in the order a user knows, changed the same way, with what became of their deliveries beside them. */
 
 import { useMemo } from "react";
-import { Button, IconButton } from "../../kit/controls.tsx";
+import { IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hashOf, openOf, usePlace } from "../../stores/place.ts";
 import { DestinationEditor } from "./destination-editor.tsx";
 import { DestinationEvidence } from "./destination-evidence.tsx";
 import { newDestination, useDrafts } from "./drafts.ts";
@@ -30,9 +31,7 @@ export function DestinationsView() {
   if (answer === undefined || sources === undefined) return <ProblemText error={error} />;
   const destinations = answer.items;
   const isNew = openId === newDestination;
-  const current = isNew
-    ? undefined
-    : (destinations.find((destination) => destination.id === openId) ?? (openId === undefined ? destinations[0] : undefined));
+  const current = openOf(destinations, openId);
   const others = destinations.map((destination) => ({
     label: destination.name,
     hint: destination.enabled ? "" : "disabled",
@@ -85,18 +84,14 @@ export function DestinationsView() {
         isEmpty
         list={list}
         editor={
-          <section className="empty" aria-label="No destination">
-            <h2>{openId === undefined ? "Set up the first destination" : "There is no such destination"}</h2>
-            <p className="lead">
-              A destination sends each message of its sources as a signed POST to up to five webhooks, and retries for up to four hours. Any
-              http or https URL will do; a test endpoint inside Hookyard is a good first one.
-            </p>
-            <div className="actions">
-              <Button look="primary" icon="add" onClick={goToNew}>
-                Set up a destination
-              </Button>
-            </div>
-          </section>
+          <NothingHere
+            label="No destination"
+            title={openId === undefined ? "Set up the first destination" : "There is no such destination"}
+            action={{ label: "Set up a destination", run: goToNew }}
+          >
+            A destination sends each message of its sources as a signed POST to up to five webhooks, and retries for up to four hours. Any
+            http or https URL will do; a test endpoint inside Hookyard is a good first one.
+          </NothingHere>
         }
       />
     );

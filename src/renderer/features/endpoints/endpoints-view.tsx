@@ -3,12 +3,13 @@
 import { useMemo } from "react";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hashOf, openOf, usePlace } from "../../stores/place.ts";
 import { EndpointEditor } from "./endpoint-editor.tsx";
 import { useEndpointCommands } from "./endpoint-commands.ts";
 import { printProgram } from "./program-text.ts";
@@ -33,7 +34,7 @@ export function EndpointsView() {
 
   if (answer === undefined) return <ProblemText error={error} />;
   const endpoints = answer.items;
-  const current = endpoints.find((endpoint) => endpoint.id === openId) ?? (openId === undefined ? endpoints[0] : undefined);
+  const current = openOf(endpoints, openId);
 
   const list = (
     <ListPane
@@ -77,21 +78,24 @@ export function EndpointsView() {
         isEmpty
         list={list}
         editor={
-          <section className="empty" aria-label="No test endpoint">
-            <h2>{openId === undefined ? "Make the first test endpoint" : "There is no such test endpoint"}</h2>
-            <p className="lead">
-              A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; nothing for longer
-              than five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
-            </p>
-            <div className="actions">
-              <Button look="primary" icon="add" onClick={() => create(presets.find((preset) => preset.name === "503-three-times") ?? null)}>
-                Make one: 503 ×3 → 200
-              </Button>
-              <Button onClick={() => create(null)}>One that always answers 200</Button>
-              <span className="muted">or take a preset from the list</span>
-            </div>
-            <ProblemText error={problem} />
-          </section>
+          <NothingHere
+            label="No test endpoint"
+            title={openId === undefined ? "Make the first test endpoint" : "There is no such test endpoint"}
+            action={{
+              label: "Make one: 503 ×3 → 200",
+              run: () => create(presets.find((preset) => preset.name === "503-three-times") ?? null),
+            }}
+            more={
+              <>
+                <Button onClick={() => create(null)}>One that always answers 200</Button>
+                <span className="muted">or take a preset from the list</span>
+              </>
+            }
+            error={problem}
+          >
+            A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; nothing for longer than
+            five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
+          </NothingHere>
         }
       />
     );

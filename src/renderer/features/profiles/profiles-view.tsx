@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { TextField, Button } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
@@ -106,13 +107,10 @@ export function ProfilesView() {
       list={list}
       editor={
         current === undefined ? (
-          <section className="empty" aria-label="No profile">
-            <h2>{isEmpty ? "Nobody is known yet" : "No profile is open"}</h2>
-            <p className="lead">
-              Profiles are built from the messages that come in: traits from identify, groups, what each user did, and the identities that
-              an identify or an alias joins. Send a message, compose one with <kbd>n</kbd>, or start with the demo shop in Live.
-            </p>
-          </section>
+          <NothingHere label="No profile" title={isEmpty ? "Nobody is known yet" : "No profile is open"}>
+            Profiles are built from the messages that come in: traits from identify, groups, what each user did, and the identities that an
+            identify or an alias joins. Send a message, compose one with <kbd>n</kbd>, or start with the demo shop in Live.
+          </NothingHere>
         ) : (
           <ProfilePane key={current} id={current} others={others} />
         )

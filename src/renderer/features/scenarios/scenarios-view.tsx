@@ -8,6 +8,7 @@ import type { ReadyScenario, ScenarioRunAnswer } from "../../../contract/scenari
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
@@ -110,20 +111,16 @@ export function ScenariosView() {
         isEmpty
         list={list}
         editor={
-          <section className="empty" aria-label="No scenario">
-            <h2>{openFile === undefined ? "Write the first scenario" : "There is no such scenario"}</h2>
-            <p className="lead">
-              A scenario is a file of sources, destinations, test endpoints, messages to send, clock moves and expectations. It runs the
-              whole pipeline in memory, hours in a moment, and says what was not as expected.
-            </p>
-            <div className="actions">
-              <Button look="primary" icon="add" onClick={() => add(newScenario)}>
-                Begin with an example
-              </Button>
-              <Button onClick={() => chooser.current?.click()}>Open a file…</Button>
-            </div>
-            <ProblemText error={problem} />
-          </section>
+          <NothingHere
+            label="No scenario"
+            title={openFile === undefined ? "Write the first scenario" : "There is no such scenario"}
+            action={{ label: "Begin with an example", run: () => add(newScenario) }}
+            more={<Button onClick={() => chooser.current?.click()}>Open a file…</Button>}
+            error={problem}
+          >
+            A scenario is a file of sources, destinations, test endpoints, messages to send, clock moves and expectations. It runs the whole
+            pipeline in memory, hours in a moment, and says what was not as expected.
+          </NothingHere>
         }
       />
     );

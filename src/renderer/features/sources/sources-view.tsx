@@ -2,14 +2,15 @@
 
 import { useCallback, useMemo } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { Button, IconButton } from "../../kit/controls.tsx";
+import { IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
+import { NothingHere } from "../../kit/nothing-here.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hashOf, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { ClientSnippetPane } from "./client-snippet-pane.tsx";
 import { AudienceSource } from "./audience-source.tsx";
@@ -44,9 +45,7 @@ export function SourcesView() {
   if (answer === undefined) return <ProblemText error={error} />;
   const sources = answer.items;
   const showsUnknown = openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
-  const current = showsUnknown
-    ? undefined
-    : (sources.find((source) => source.id === openId) ?? (openId === undefined ? sources[0] : undefined));
+  const current = openOf(sources, openId);
   const others = [
     ...sources.map((source) => ({ label: source.name, hint: source.kind, go: () => go({ view: "sources", path: [source.id] }) })),
     ...(unknown.length === 0
@@ -96,19 +95,15 @@ export function SourcesView() {
         isEmpty
         list={list}
         editor={
-          <section className="empty" aria-label="No source">
-            <h2>{openId === undefined ? "Make the first source" : "There is no such source"}</h2>
-            <p className="lead">
-              A source has a write key. A client that sends with it to the ingest address gets its messages in, and each goes on to the
-              destinations that the source is connected to. Requests with a key that no source has are kept, and can be adopted here.
-            </p>
-            <div className="actions">
-              <Button look="primary" icon="add" onClick={() => create("Shop web")}>
-                Make a source
-              </Button>
-            </div>
-            <ProblemText error={problem} />
-          </section>
+          <NothingHere
+            label="No source"
+            title={openId === undefined ? "Make the first source" : "There is no such source"}
+            action={{ label: "Make a source", run: () => create("Shop web") }}
+            error={problem}
+          >
+            A source has a write key. A client that sends with it to the ingest address gets its messages in, and each goes on to the
+            destinations that the source is connected to. Requests with a key that no source has are kept, and can be adopted here.
+          </NothingHere>
         }
         evidence={{ label: "Point a client here", content: <ClientSnippetPane writeKey={null} /> }}
       />

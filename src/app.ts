@@ -5,6 +5,7 @@
 
 import { createApi, type Api } from "./api/api.ts";
 import { PortTaken, type PortRole } from "./app-errors.ts";
+import { messageIds } from "./domain/ids.ts";
 import { createComputations, type Computations } from "./engine/audiences/computations.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { createClients } from "./engine/clients/clients.ts";
@@ -25,6 +26,7 @@ import { createOwnMessages } from "./engine/ingest/own-messages.ts";
 import { createSender } from "./engine/ingest/sender.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
+import type { CommittedMessage } from "./engine/ports.ts";
 import { createProfiles } from "./engine/profiles/profiles.ts";
 import { createRate } from "./engine/rate.ts";
 import { createUpkeep } from "./engine/upkeep.ts";
@@ -92,11 +94,12 @@ export function createApp(options: AppOptions): App {
   });
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
-  function onCommitted(messages: number): void {
-    ingested.add(messages);
+  function onCommitted(messages: readonly CommittedMessage[]): void {
+    changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
+    ingested.add(messages.length);
     station.kick();
   }
-  const ownMessages = createOwnMessages({ store, configuration, clock, changes, onCommitted });
+  const ownMessages = createOwnMessages({ store, configuration, clock, onCommitted });
   const suppressions = createSuppressions({ store, now: () => clock.now(), changes });
   const profiles = createProfiles({
     store,

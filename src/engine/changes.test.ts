@@ -20,13 +20,14 @@ test("changes close together are one line per area, with what they add up to", (
   const before = feed.sequence();
   feed.note("messages", "msg_1", true);
   feed.note("clock", null);
-  feed.noteMany("messages", ["msg_2", "msg_3"], 5, true);
+  feed.noteMany("messages", [2, 3], (n) => `msg_${n}`, true);
+  feed.noteGone("messages", 3);
   feed.note("messages", "msg_1");
   expect(heard).toEqual([]);
   vi.advanceTimersByTime(aLineLater);
   expect(heard).toEqual([
     [
-      { sequence: before + 1, area: "messages", ids: ["msg_2", "msg_3", "msg_1"], count: 7, added: 6 },
+      { sequence: before + 1, area: "messages", ids: ["msg_2", "msg_3", "msg_1"], count: 7, added: 3 },
       { sequence: before + 2, area: "clock", ids: [], count: 1, added: 0 },
     ],
   ]);
@@ -45,6 +46,16 @@ test("a line names the hundred that changed last, and counts them all", () => {
   const [line] = heard[0] ?? [];
   expect(line?.ids).toHaveLength(100);
   expect([line?.count, line?.ids[0], line?.ids.at(-1)]).toEqual([251, "dlv_150", "dlv_200"]);
+});
+
+test("of many that are noted at once only those that can be named are asked for their ids", () => {
+  const { feed, heard } = startFeed();
+  const idOf = vi.fn<(n: number) => string>((n) => `msg_${n}`);
+  feed.noteMany("messages", [...Array.from({ length: 250 }).keys()], idOf, true);
+  vi.advanceTimersByTime(aLineLater);
+  const [line] = heard[0] ?? [];
+  expect([line?.count, line?.added, line?.ids[0], line?.ids.at(-1)]).toEqual([250, 250, "msg_150", "msg_249"]);
+  expect(idOf).toHaveBeenCalledTimes(100);
 });
 
 describe("a listener who was away", () => {

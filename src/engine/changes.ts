@@ -58,7 +58,8 @@ export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
 
   return {
     note: (area, id, added = false) => gather(area, id === null ? [] : [id], 1, added ? 1 : 0),
-    noteMany: (area, ids, count, added) => gather(area, ids, count, added ? count : 0),
+    noteMany: (area, items, idOf, added) => gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0),
+    noteGone: (area, count) => gather(area, [], count, 0),
     sequence: () => sequence,
     since(from) {
       if (from === sequence) return [];

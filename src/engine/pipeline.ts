@@ -319,6 +319,8 @@ export type ChangeFeed = {
 /** How the stations tell the feed. */
 export type Changes = {
   note(area: Area, id: string | null, added?: boolean): void;
-  /** Many at once: `count` of them, of which `ids` are the newest. */
-  noteMany(area: Area, ids: string[], count: number, added: boolean): void;
+  /** Many at once, the newest last; `idOf` is asked of those that the feed names. */
+  noteMany<Item>(area: Area, items: readonly Item[], idOf: (item: Item) => string, added: boolean): void;
+  /** Many at once that have no names any more. */
+  noteGone(area: Area, count: number): void;
 };

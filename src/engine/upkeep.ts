@@ -24,7 +24,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
       report(error);
     }
     if (removed > 0) {
-      changes.noteMany("messages", [], removed, false);
+      changes.noteGone("messages", removed);
       // With them go the events of profiles.
       changes.note("profiles", null);
     }

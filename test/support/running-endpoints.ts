@@ -51,6 +51,7 @@ export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
         for (const waiter of waiters) if (waiter.count <= received) waiter.resolve();
       },
       noteMany: () => {},
+      noteGone: () => {},
     },
     authority: testAuthority,
     seed: () => 1,

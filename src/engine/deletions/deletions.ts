@@ -118,7 +118,7 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
         return users;
       });
       for (const message of deleted.flatMap((user) => user.messageIds)) ofMessage.set(messageIds.format(message), id);
-      changes.noteMany("profiles", [], deleted.length, false);
+      changes.noteGone("profiles", deleted.length);
       await nextTurn();
     }
   }

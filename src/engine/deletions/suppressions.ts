@@ -29,7 +29,7 @@ export function createSuppressions({ store, now, changes }: SuppressionsOptions)
         store.suppress(userId, now(), deletion);
         users.add(userId);
       }
-      changes.noteMany("suppressions", userIds.slice(-100), userIds.length, true);
+      changes.noteMany("suppressions", userIds, (userId) => userId, true);
     },
     reload() {
       users = new Set(store.suppressedUsers());

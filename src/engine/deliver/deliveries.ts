@@ -43,18 +43,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       [],
       moved.map((delivery) => move(delivery, state, reason)),
     );
-    changes.noteMany(
-      "deliveries",
-      moved.slice(-100).map(({ id }) => deliveryIds.format(id)),
-      moved.length,
-      false,
-    );
-    changes.noteMany(
-      "messages",
-      moved.slice(-100).map(({ messageRow }) => messageIds.format(messageRow)),
-      moved.length,
-      false,
-    );
+    changes.noteMany("deliveries", moved, ({ id }) => deliveryIds.format(id), false);
+    changes.noteMany("messages", moved, ({ messageRow }) => messageIds.format(messageRow), false);
     kick();
   }
 

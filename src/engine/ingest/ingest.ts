@@ -39,7 +39,7 @@ type IngestOptions = {
   activity: Activity;
   changes: Changes;
   isSuppressed: (userId: string) => boolean;
-  onCommitted: (messages: number) => void;
+  onCommitted: (messages: CommittedMessage[]) => void;
   report: (error: unknown) => void;
   host: string;
   port: number;
@@ -301,10 +301,7 @@ export class Ingest {
 
   #committed(committed: CommittedMessage[][]): void {
     this.#trouble = null;
-    const messages = committed.flat();
-    const newest = messages.slice(-100).map(({ id }) => messageIds.format(id));
-    this.#options.changes.noteMany("messages", newest, messages.length, true);
-    this.#options.onCommitted(messages.length);
+    this.#options.onCommitted(committed.flat());
   }
 
   #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {

@@ -20,7 +20,7 @@ function start() {
   });
   const source = configuration.createOwnSource("Big");
   configuration.createDestination({ name: "Out", sourceIds: [source.id], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] });
-  const { commit } = createOwnMessages({ store, configuration, clock, changes, onCommitted: () => {} });
+  const { commit } = createOwnMessages({ store, configuration, clock, onCommitted: () => {} });
   return { db, store, source, commit };
 }
 

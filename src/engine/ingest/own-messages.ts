@@ -7,13 +7,12 @@
 import { randomUUID } from "node:crypto";
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { Destination, Source } from "../../domain/configuration.ts";
-import { messageIds } from "../../domain/ids.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { makePayload } from "../../domain/payload.ts";
 import { formatTimestamp } from "../../domain/timestamp.ts";
 import { traitWords } from "../../domain/trait-words.ts";
 import type { Clock } from "../clock/clock.ts";
-import type { Changes, Configuration } from "../pipeline.ts";
+import type { Configuration } from "../pipeline.ts";
 import type { CommittedMessage, IncomingMessage, IncomingRequest, IngestStore } from "../ports.ts";
 import type { ProfileStore } from "../profile-ports.ts";
 import { route } from "../route/route.ts";
@@ -30,11 +29,10 @@ type OwnMessagesOptions = {
   store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
   configuration: Pick<Configuration, "destinations">;
   clock: Clock;
-  changes: Changes;
-  onCommitted: (messages: number) => void;
+  onCommitted: (messages: CommittedMessage[]) => void;
 };
 
-export function createOwnMessages({ store, configuration, clock, changes, onCommitted }: OwnMessagesOptions): OwnMessages {
+export function createOwnMessages({ store, configuration, clock, onCommitted }: OwnMessagesOptions): OwnMessages {
   return {
     commit(batches) {
       const requests = batches.map(({ source, messages }) =>
@@ -44,10 +42,7 @@ export function createOwnMessages({ store, configuration, clock, changes, onComm
       const committed = store.commit(requests);
       // They are nothing to profiles: these are at the end still, if they were, and nobody has to wait until they have looked.
       if (upTo >= last) store.markFollowed(store.followed().newest);
-      const messages = committed.flat();
-      const newest = messages.slice(-100).map(({ id }) => messageIds.format(id));
-      changes.noteMany("messages", newest, messages.length, true);
-      onCommitted(messages.length);
+      onCommitted(committed.flat());
       return committed;
     },
   };

@@ -197,10 +197,7 @@ export class Follower {
 
   #tell({ profiles, unreadable }: Followed): void {
     for (const id of unreadable) this.#options.report(new Error(`Profiles passed over the message in row ${id}: it cannot be read.`));
-    if (profiles.length > 0) {
-      const newest = profiles.slice(-100).map((id) => profileIds.format(id));
-      this.#options.changes.noteMany("profiles", newest, profiles.length, false);
-    }
+    if (profiles.length > 0) this.#options.changes.noteMany("profiles", profiles, profileIds.format, false);
   }
 
   #pace(startedAt: number, { end }: Followed): void {

@@ -23,7 +23,7 @@ import { createAuthority } from "./engine/endpoints/authority.ts";
 import { createEndpoints } from "./engine/endpoints/endpoints.ts";
 import { Ingest } from "./engine/ingest/ingest.ts";
 import { createOwnMessages } from "./engine/ingest/own-messages.ts";
-import { createSender } from "./engine/ingest/sender.ts";
+import { createIngestClient } from "./engine/ingest/ingest-client.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import type { CommittedMessage } from "./engine/ports.ts";
@@ -180,7 +180,7 @@ export function createApp(options: AppOptions): App {
   });
   const upkeep = createUpkeep({ store, settings: () => configuration.settings(), changes, report });
 
-  const sender = createSender({ ingestUrl: () => addresses.ingestUrl });
+  const ingestClient = createIngestClient({ ingestUrl: () => addresses.ingestUrl });
   const workspaces = createWorkspaces({
     configuration,
     audiences: computations.audiences,
@@ -188,7 +188,7 @@ export function createApp(options: AppOptions): App {
     clock,
     seed: () => configuration.settings().seed,
     store,
-    sender,
+    ingestClient,
     report,
   });
 
@@ -209,7 +209,7 @@ export function createApp(options: AppOptions): App {
   const pipeline: Pipeline = {
     clock,
     configuration,
-    messages: createMessages({ store, configuration, ingest, sender, changes }),
+    messages: createMessages({ store, configuration, ingest, ingestClient, changes }),
     deliveries,
     endpoints,
     clients,

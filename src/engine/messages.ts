@@ -3,7 +3,7 @@
 import { messageIds, sourceIds } from "../domain/ids.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import type { Ingest } from "./ingest/ingest.ts";
-import type { Sender } from "./ingest/sender.ts";
+import type { IngestClient } from "./ingest/ingest-client.ts";
 import type { Changes, Configuration, Messages } from "./pipeline.ts";
 import type { IngestStore, QueryStore } from "./ports.ts";
 
@@ -11,11 +11,11 @@ export type MessagesOptions = {
   store: IngestStore & Pick<QueryStore, "pin">;
   configuration: Configuration;
   ingest: Pick<Ingest, "adopt" | "replay">;
-  sender: Sender;
+  ingestClient: IngestClient;
   changes: Changes;
 };
 
-export function createMessages({ store, configuration, ingest, sender, changes }: MessagesOptions): Messages {
+export function createMessages({ store, configuration, ingest, ingestClient, changes }: MessagesOptions): Messages {
   const isKept = (writeKey: string): boolean => store.unknownKeys().some((key) => key.writeKey === writeKey);
   const notKept = (writeKey: string): Problem =>
     problem(404, "not_found", `No request with the write key ${JSON.stringify(writeKey)} is kept. It may have been adopted already.`);
@@ -44,7 +44,7 @@ export function createMessages({ store, configuration, ingest, sender, changes }
     async send(sourceId, call, body) {
       const source = configuration.source(sourceId);
       if (source === undefined) return notFound("source", sourceIds.format(sourceId));
-      if (source.kind !== "audience") return sender.send(source.writeKey, call, body);
+      if (source.kind !== "audience") return ingestClient.send(source.writeKey, call, body);
       return conflict("audience_source", `Only the audience or computed trait ${source.name} sends from this source.`);
     },
     pin(id, pinned) {

@@ -67,10 +67,11 @@ export type IncomingRequest = {
   ip: string | null;
   /** After decompression; the messages below are spans of it. */
   body: Uint8Array;
-  messages: IncomingMessage[];
+  messages: TakenMessage[];
 };
 
-export type IncomingMessage = {
+/** A message as it is to be committed: checked, and kept with the reason when it is rejected. */
+export type TakenMessage = {
   /** Where its bytes lie in the request's body. */
   offset: number;
   size: number;

@@ -4,7 +4,7 @@
  */
 
 import type { MessageRowId } from "../domain/ids.ts";
-import type { CommittedMessage, IncomingMessage, IncomingRequest, IngestStore, UnknownKey, UnknownKeyRequest } from "../engine/ports.ts";
+import type { CommittedMessage, IncomingRequest, IngestStore, TakenMessage, UnknownKey, UnknownKeyRequest } from "../engine/ports.ts";
 import type { Atomically } from "../engine/profile-ports.ts";
 import { shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
@@ -64,7 +64,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   }
   load();
 
-  function originalOf(request: IncomingRequest, message: IncomingMessage, hash: number): MessageRowId | null {
+  function originalOf(request: IncomingRequest, message: TakenMessage, hash: number): MessageRowId | null {
     if (!recent.has(hash)) return null;
     for (const id of recent.find(hash)) {
       const row = candidate.get(id);
@@ -75,7 +75,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     return null;
   }
 
-  function commitMessage(request: IncomingRequest, requestId: number, message: IncomingMessage): CommittedMessage {
+  function commitMessage(request: IncomingRequest, requestId: number, message: TakenMessage): CommittedMessage {
     const id = next.message++;
     const hash = hash40(message.messageId);
     const { rejection } = message;
@@ -196,7 +196,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   };
 }
 
-function extraOf(message: IncomingMessage, duplicateOf: MessageRowId | null): string | null {
+function extraOf(message: TakenMessage, duplicateOf: MessageRowId | null): string | null {
   const { warnings, rejection, replayOf, computed, traits } = message;
   if (warnings.length === 0 && rejection === null && duplicateOf === null && replayOf === null && !computed && traits === null) return null;
   return JSON.stringify({

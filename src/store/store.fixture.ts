@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, expect } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
-import type { AttemptRecord, Decision, IncomingMessage, IncomingRequest, Store, Transition } from "../engine/ports.ts";
+import type { AttemptRecord, Decision, IncomingRequest, Store, TakenMessage, Transition } from "../engine/ports.ts";
 import { openDatabase } from "./open.ts";
 import type { Db, OpenedDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
@@ -39,7 +39,7 @@ function testStoreOn(opened: OpenedDatabase): TestStore {
   return { db: opened.db, store: createStore(opened), restarted: () => testStoreOn(opened) };
 }
 
-export type MessageDraft = Partial<Omit<IncomingMessage, "offset" | "size" | "route" | "type">> & {
+export type MessageDraft = Partial<Omit<TakenMessage, "offset" | "size" | "route" | "type">> & {
   type?: MessageType | null;
   /** Where it goes. */
   to?: number[];
@@ -78,7 +78,7 @@ function message(
   offset: number,
   size: number,
   at: number,
-): IncomingMessage {
+): TakenMessage {
   const decision = (id: number, reason: string): Decision => ({
     destinationId: id as DestinationId,
     routed: reason === "routed",

@@ -7,6 +7,7 @@ import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
 import type { ConfigurationStore, DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
+import { nextTurn } from "../wall.ts";
 
 const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];
 
@@ -79,7 +80,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
         job.retried += still.length;
         changes.note("jobs", jobIds.format(job.id));
         work.end();
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
     }
     job.state = "done";

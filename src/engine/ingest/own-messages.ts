@@ -13,7 +13,7 @@ import { formatTimestamp } from "../../domain/timestamp.ts";
 import { traitWords } from "../../domain/trait-words.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Configuration } from "../pipeline.ts";
-import type { CommittedMessage, IncomingMessage, IncomingRequest, IngestStore } from "../ports.ts";
+import type { CommittedMessage, IncomingRequest, IngestStore, TakenMessage } from "../ports.ts";
 import type { ProfileStore } from "../profile-ports.ts";
 import { route } from "../route/route.ts";
 import { wallNow } from "../wall.ts";
@@ -60,7 +60,7 @@ const before = '{"batch":[';
 function takeInOwn({ source, messages, destinations, now, wallAt }: Own): IncomingRequest {
   let offset = before.length;
   const texts: string[] = [];
-  const taken = messages.map((own): IncomingMessage => {
+  const taken = messages.map((own): TakenMessage => {
     const checked = ownMessage(own, now);
     const text = JSON.stringify(checked.members);
     const size = Buffer.byteLength(text);

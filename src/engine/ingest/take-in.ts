@@ -12,7 +12,7 @@ import { libraryFromUserAgent } from "../../domain/library.ts";
 import type { Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
 import { traitWords } from "../../domain/trait-words.ts";
-import type { IncomingMessage, IncomingRequest } from "../ports.ts";
+import type { IncomingRequest, TakenMessage } from "../ports.ts";
 import { route } from "../route/route.ts";
 import type { ParsedBody } from "./parse.ts";
 
@@ -36,7 +36,7 @@ export type RequestFacts = {
 
 export function takeIn(facts: RequestFacts, { root, items, spans }: ParsedBody): IncomingRequest {
   const frame = frameOf(facts, root);
-  const messages = items.map((item, place): IncomingMessage => {
+  const messages = items.map((item, place): TakenMessage => {
     const { start: offset, end } = spans[place] ?? { start: 0, end: 0 };
     return takeInMessage(facts, frame, item, offset, end - offset);
   });
@@ -45,7 +45,7 @@ export function takeIn(facts: RequestFacts, { root, items, spans }: ParsedBody):
 
 /** A request that could not be read, kept as one rejected message so that the inspector shows what came. */
 export function takeInMalformed(facts: RequestFacts, { code, message }: Problem): IncomingRequest {
-  const rejected: IncomingMessage = {
+  const rejected: TakenMessage = {
     offset: 0,
     size: facts.body.length,
     messageId: randomUUID(),
@@ -65,7 +65,7 @@ export function takeInMalformed(facts: RequestFacts, { code, message }: Problem)
   return { ...requestOf(facts), messages: [rejected] };
 }
 
-function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, offset: number, size: number): IncomingMessage {
+function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, offset: number, size: number): TakenMessage {
   const { source, receivedAt, destinations } = facts;
   const checked = checkMessage(item, size, frame, facts.typeFromPath);
   const replayOf = facts.replayOf ?? null;

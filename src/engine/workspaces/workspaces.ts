@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import type { Destination, Source, Step } from "../../domain/configuration.ts";
 import { isProblem, problem, type Problem } from "../../domain/problem.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Sender } from "../ingest/sender.ts";
+import type { IngestClient } from "../ingest/ingest-client.ts";
 import type { Configuration, EndpointView, Endpoints, SourceDraft, Workspace, Workspaces } from "../pipeline.ts";
 import type { QueryStore } from "../ports.ts";
 import type { Audiences } from "../profile-pipeline.ts";
@@ -25,7 +25,7 @@ type WorkspacesOptions = {
   clock: Clock;
   seed: () => number;
   store: Pick<QueryStore, "messages">;
-  sender: Sender;
+  ingestClient: IngestClient;
   report: (error: unknown) => void;
 };
 
@@ -76,7 +76,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
   async function sendAs({ name, writeKey }: Source, messages: readonly ShopMessage[]): Promise<Problem | null> {
     const batch = messages.filter((message) => message.source === name).map(({ body }) => body);
     if (batch.length === 0) return null;
-    const answer = await options.sender.send(writeKey, "batch", JSON.stringify({ batch }));
+    const answer = await options.ingestClient.send(writeKey, "batch", JSON.stringify({ batch }));
     if (isProblem(answer) || answer.status < 400) return isProblem(answer) ? answer : null;
     const { code, message } = JSON.parse(answer.body) as Pick<Problem, "code" | "message">;
     return problem(answer.status, code, message);

@@ -3,13 +3,13 @@
 import { problem, type Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
 
-export type Sender = {
+export type IngestClient = {
   send(writeKey: string, call: MessageType | "batch", body: string): Promise<{ status: number; body: string } | Problem>;
 };
 
 const noAnswer = problem(502, "no_answer", "The ingest port cut the connection without an answer, as a fault of the source can make it.");
 
-export function createSender({ ingestUrl }: { ingestUrl: () => string }): Sender {
+export function createIngestClient({ ingestUrl }: { ingestUrl: () => string }): IngestClient {
   return {
     async send(writeKey, call, body) {
       const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;

@@ -3,18 +3,16 @@
  * `serve` starts it. It takes no messages in, sends no CORS headers, and no request ends it: each gets an answer.
  */
 
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
 import { changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
 import type { Problem } from "../domain/problem.ts";
 import { isProblem, problem } from "../domain/problem.ts";
+import { answerBadInput, close, listen } from "../engine/http-port.ts";
 import { urlOf } from "../engine/url-of.ts";
-import { startTimer } from "../engine/wall.ts";
 import { streamChanges } from "./events.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
@@ -60,23 +58,22 @@ export function createControlPort({
   // A missing Host is refused by the guard, in the words of this API.
   const server = createServer({ requireHostHeader: false }, handle);
   server.on("checkExpectation", handle);
-  server.on("connect", (_request, socket: Duplex) =>
-    refuse(socket, "405 Method Not Allowed", "method_not_allowed", "This is not a proxy."),
-  );
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
+  answerBadInput(server, problem(405, "method_not_allowed", "This is not a proxy."));
 
   return {
-    start: async () => urlOf(host, await listen(server, host, port)),
-    stop: () =>
-      new Promise((resolve) => {
-        const deadline = startTimer(stopDeadlineMs, () => server.closeAllConnections());
-        server.close(() => {
-          deadline.cancel();
-          resolve();
-        });
-        for (const stream of streams) stream.end();
-        server.closeIdleConnections();
-      }),
+    async start() {
+      try {
+        return urlOf(host, await listen(server, host, port));
+      } catch (error) {
+        throw (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? new PortTaken({ port, role: "ui" }) : error;
+      }
+    },
+    async stop() {
+      const closed = close(server, stopDeadlineMs);
+      for (const stream of streams) stream.end();
+      server.closeIdleConnections();
+      await closed;
+    },
   };
 }
 
@@ -136,38 +133,6 @@ function lastEventId(request: IncomingMessage): string | null {
 function answerWrongMethod(response: ServerResponse, allowed: readonly string[]): void {
   const refusal: Problem = problem(405, "method_not_allowed", `This path takes ${allowed.join(", ")}.`);
   answerProblem(response, refusal, { Allow: allowed.join(", ") });
-}
-
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  if (error.code === "HPE_HEADER_OVERFLOW") {
-    refuse(socket, "431 Request Header Fields Too Large", "headers_too_large", "The request's headers are larger than 16 KiB.");
-  } else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    refuse(socket, "408 Request Timeout", "request_timeout", "The request did not arrive in time.");
-  } else {
-    refuse(socket, "400 Bad Request", "bad_request", "This is not an HTTP request that can be read.");
-  }
-}
-
-/** For requests that never became one: there is no response object to answer with. */
-function refuse(socket: Duplex, status: string, code: string, message: string): void {
-  const body = JSON.stringify({ code, message });
-  socket.on("error", () => socket.destroy());
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(error.code === "EADDRINUSE" ? new PortTaken({ port, role: "ui" }) : error);
-    });
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
-  });
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

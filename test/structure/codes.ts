@@ -15,7 +15,6 @@ const codeArgument: Readonly<Record<string, number>> = {
   missing: 0,
   problem: 1,
   record: 2,
-  refuse: 2,
   refused: 0,
   "#change": 2,
   "#fail": 0,

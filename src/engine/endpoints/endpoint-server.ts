@@ -5,11 +5,13 @@
  */
 
 import { createServer as createHttpServer } from "node:http";
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
+import { problem } from "../../domain/problem.ts";
+import { answerBadInput, close, listen } from "../http-port.ts";
 import type { Authority, Identity } from "./authority.ts";
 import type { Exchange } from "./serve-step.ts";
 
@@ -81,7 +83,7 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
     if (identity !== withoutName) https.setSecureContext(identity);
     withoutName = identity;
   });
-  for (const server of [http, https]) answerBadInput(server);
+  for (const server of [http, https]) answerBadInput(server, problem(405, "no_proxy", "A test endpoint is no proxy."));
 
   return {
     async start() {
@@ -89,12 +91,12 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
       try {
         return { port: plain, tlsPort: await listen(https, host, tlsPort) };
       } catch (error) {
-        await close(http);
+        await close(http, 0);
         throw error;
       }
     },
     async stop() {
-      const closed = [close(http), close(https)];
+      const closed = [close(http, 0), close(https, 0)];
       for (const socket of sockets.values()) socket.destroy();
       await Promise.all(closed);
     },
@@ -142,37 +144,6 @@ export function answerJson(response: ServerResponse, status: number, code: strin
   response.end(body);
 }
 
-const badInput: Record<string, { status: string; code: string; message: string }> = {
-  HPE_HEADER_OVERFLOW: { status: "431 Request Header Fields Too Large", code: "headers_too_large", message: "The headers are over 16 KB." },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: "408 Request Timeout", code: "request_timeout", message: "The request did not arrive in time." },
-};
-
-function answerBadInput(server: Server): void {
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    const known = badInput[error.code ?? ""];
-    if (!socket.writable || (known === undefined && !error.code?.startsWith("HPE_"))) {
-      socket.destroy();
-      return;
-    }
-    const { status, code, message } = known ?? {
-      status: "400 Bad Request",
-      code: "bad_request",
-      message: `This is not an HTTP request that can be read: ${error.message}`,
-    };
-    refuse(socket, status, code, message);
-  });
-  server.on("connect", (_request: IncomingMessage, socket: Socket) => {
-    refuse(socket, "405 Method Not Allowed", "no_proxy", "A test endpoint is no proxy.");
-  });
-}
-
-function refuse(socket: Socket, status: string, code: string, message: string): void {
-  const body = JSON.stringify({ code, message });
-  const head = [`HTTP/1.1 ${status}`, "Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`, "Connection: close"];
-  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
-  socket.destroySoon();
-}
-
 /** TLS contexts, made anew only when a certificate has been renewed. */
 function createContexts(authority: Authority): (host: string) => SecureContext {
   const contexts = new WeakMap<Identity, SecureContext>();
@@ -187,21 +158,4 @@ function createContexts(authority: Authority): (host: string) => SecureContext {
 /** TLS hides the TCP socket below it; both have the same client. */
 function clientOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    if (server.listening) server.close(() => resolve());
-    else resolve();
-  });
 }

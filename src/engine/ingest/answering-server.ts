@@ -4,9 +4,10 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
-import { problem, type Problem } from "../../domain/problem.ts";
-import { problemAnswer, problemBody } from "./answers.ts";
+import type { Socket } from "node:net";
+import { problem } from "../../domain/problem.ts";
+import { problemOfInput, refuse } from "../http-port.ts";
+import { failure, problemAnswer } from "./answers.ts";
 
 /** A request that takes longer to arrive is given up: long enough for a phone, short enough to free its connection. */
 const requestTimeoutMs = 30_000;
@@ -15,8 +16,8 @@ type Exchange = { request: IncomingMessage; response: ServerResponse };
 
 export function createAnsweringServer(handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
   /** Requests of a connection whose answer has not been sent. */
-  const open = new WeakMap<Duplex, Set<ServerResponse>>();
-  const newest = new WeakMap<Duplex, Exchange>();
+  const open = new WeakMap<Socket, Set<ServerResponse>>();
+  const newest = new WeakMap<Socket, Exchange>();
 
   const server = createServer({
     requestTimeout: requestTimeoutMs,
@@ -43,12 +44,12 @@ export function createAnsweringServer(handle: (request: IncomingMessage, respons
     request.resume();
     problemAnswer(response, problem(417, "unknown_expectation", `\`Expect: ${request.headers.expect}\` cannot be met. Leave it out.`));
   });
-  server.on("connect", (_request, socket) => {
-    socket.on("error", () => socket.destroy());
-    endWith(socket, problem(405, "method_not_allowed", "This is no proxy: it takes POST, not CONNECT."));
+  server.on("connect", (_request, socket: Socket) => {
+    refuse(socket, problem(405, "method_not_allowed", "This is no proxy: it takes POST, not CONNECT."), failure);
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || error.code === "ECONNRESET") {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    const wrong = problemOfInput(error, socket);
+    if (wrong === null) {
       socket.destroy();
       return;
     }
@@ -58,28 +59,8 @@ export function createAnsweringServer(handle: (request: IncomingMessage, respons
     const before = [...(open.get(socket) ?? [])].filter((response) => response !== broken);
     void Promise.all(before.map((response) => new Promise((resolve) => response.once("close", resolve)))).then(() => {
       if (broken?.headersSent === true) socket.destroy();
-      else endWith(socket, problemOf(error));
+      else refuse(socket, { ...wrong, code: "invalid_http" }, failure);
     });
   });
   return server;
-}
-
-function problemOf({ code, message }: NodeJS.ErrnoException): Problem {
-  const status = code === "HPE_HEADER_OVERFLOW" ? 431 : code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
-  return problem(status, "invalid_http", `The request is not complete, valid HTTP: ${message}.`);
-}
-
-const reasonPhrases: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
-/** The last thing that a connection says, where there is no response object to say it with. */
-function endWith(socket: Duplex, refusal: Problem): void {
-  const body = problemBody(refusal);
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${reasonPhrases[refusal.status] ?? ""}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
 }

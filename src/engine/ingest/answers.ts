@@ -18,12 +18,12 @@ export function send(response: ServerResponse, status: number, body: string | nu
 }
 
 export function problemAnswer(response: ServerResponse, refusal: Problem): void {
-  send(response, refusal.status, problemBody(refusal));
+  const { status, code, message } = refusal;
+  send(response, status, JSON.stringify({ ...failure, code, message }));
 }
 
-export function problemBody({ code, message }: Problem): string {
-  return JSON.stringify({ success: false, code, message });
-}
+/** What a problem's answer begins with. */
+export const failure = { success: false };
 
 /** In `explain` mode: what was not taken in, by its place in the request. */
 export function batchAnswer({ messages }: IncomingRequest, committed: CommittedMessage[]): string {

@@ -4,12 +4,13 @@
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Destination, Settings, Source } from "../../domain/configuration.ts";
 import { messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
+import { close, listen } from "../http-port.ts";
 import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, UnknownKeyRequest } from "../ports.ts";
 import type { Atomically } from "../profile-ports.ts";
@@ -83,24 +84,12 @@ export class Ingest {
 
   async start(): Promise<string> {
     const { host, port } = this.#options;
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
-    });
-    return urlOf(host, (this.#server.address() as AddressInfo).port);
+    return urlOf(host, await listen(this.#server, host, port));
   }
 
-  /** Takes no new connection, lets requests under way end for a moment. */
-  async stop(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
-    const limit = startTimer(1000, () => this.#server.closeAllConnections());
-    await closed;
-    limit.cancel();
+  /** Lets requests under way end for a moment. */
+  stop(): Promise<void> {
+    return close(this.#server, 1000);
   }
 
   /**

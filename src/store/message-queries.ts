@@ -7,13 +7,13 @@
  * now and then the event loop has a turn.
  */
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageRowId } from "../domain/ids.ts";
 import type { MessageDetails, MessageFilter, MessageSummary, Page, QueryStore } from "../engine/ports.ts";
 import { asksOfRows, kindTestOf, rowCondition, valuesOf } from "./message-filter.ts";
 import { kindNumber, type KindTest, type MessageKinds } from "./message-kinds.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";
 import { createTextSearch } from "./message-text.ts";
-import { nextTurn } from "./next-turn.ts";
 import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
 

@@ -2,7 +2,7 @@
 
 import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { AttemptMark, Decision, IncomingRequest, MessageDetails, MessageSummary } from "../engine/ports.ts";
-import { messageStateAt, outcomeAt, shapeAt, typeAt } from "./codes.ts";
+import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
 import { createDeliveryReader } from "./delivery-rows.ts";
 import type { Db } from "./open.ts";
 
@@ -58,7 +58,9 @@ export function createMessageReader(db: Db): MessageReader {
     "SELECT destination_id, reason, detail, warnings, shape FROM decisions WHERE message_id = ? ORDER BY destination_id",
   );
   const nextAttempt = db
-    .prepare<[number], number | null>("SELECT min(next_attempt_at) FROM deliveries WHERE message_id = ? AND state = 2")
+    .prepare<[number], number | null>(
+      `SELECT min(next_attempt_at) FROM deliveries WHERE message_id = ? AND state = ${stateCode("waiting")}`,
+    )
     .pluck();
   const attempts = db.prepare<[number], { webhook_id: number; round: number; outcome: number }>(
     `SELECT attempts.webhook_id, attempts.round, attempts.outcome FROM deliveries JOIN attempts ON attempts.delivery_id = deliveries.id

@@ -1,7 +1,7 @@
 /** Free text in the messages: in the bytes as they came, and in the message ids, which Hookyard makes where a client sent none. */
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageRow } from "./message-rows.ts";
-import { nextTurn } from "./next-turn.ts";
 import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
 

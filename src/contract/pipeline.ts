@@ -7,7 +7,9 @@ const stats = z
   .object({
     messages: z.object({ total: count, byState: z.record(z.enum(messageStates), count), byType: z.record(z.string(), count) }),
     deliveries: z.object({ total: count, byState: z.record(z.enum(deliveryStates), count) }),
-    rates: z.object({ ingestedPerSecond: z.number(), attemptsPerSecond: z.number() }),
+    rates: z
+      .object({ ingestedPerSecond: z.number(), attemptsPerSecond: z.number() })
+      .describe("Messages committed and attempts recorded in a second of real time, over the last five."),
     queueDepth: count.describe("Deliveries that are queued or being sent."),
     trouble: z.string().nullable().describe("Why the data file took nothing in when a message came last; null when it did."),
   })

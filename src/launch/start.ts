@@ -4,6 +4,7 @@ import { buildDesktopIfStale } from "./build-desktop.ts";
 import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
 import { downloadMs, downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
+import { endWithNpm } from "./end-with-npm.ts";
 import { asksForHelp, startHelp } from "./help.ts";
 import { runServe } from "./run-serve.ts";
 
@@ -12,6 +13,7 @@ if (asksForHelp(flags)) {
   process.stdout.write(`${startHelp}\n`);
   process.exit(0);
 }
+endWithNpm();
 let runtime = findRuntime();
 const machine: Machine = {
   hasDisplay: hasDisplay(process.platform, process.env),

@@ -1,0 +1,14 @@
+import { startIdleTimer } from "../engine/wall.ts";
+
+const lookMs = 500;
+
+/** npm runs a script in a shell and hands signals to that shell, which ends of one without a word to what runs in it. */
+export function endWithNpm(): void {
+  if (process.platform === "win32" || process.env["npm_lifecycle_event"] === undefined) return;
+  const shell = process.ppid;
+  const look = (): void => {
+    if (process.ppid === shell) startIdleTimer(lookMs, look);
+    else process.kill(process.pid, "SIGTERM");
+  };
+  look();
+}

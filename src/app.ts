@@ -29,8 +29,9 @@ import type { Pipeline } from "./engine/pipeline.ts";
 import type { CommittedMessage } from "./engine/ports.ts";
 import { createProfiles } from "./engine/profiles/profiles.ts";
 import { createRate } from "./engine/rate.ts";
-import { createUpkeep } from "./engine/upkeep.ts";
+import { createReset } from "./engine/reset.ts";
 import { createSettle } from "./engine/settle.ts";
+import { createUpkeep } from "./engine/upkeep.ts";
 import { wallNow } from "./engine/wall.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
@@ -224,34 +225,19 @@ export function createApp(options: AppOptions): App {
     settle: createSettle({ activity, clock, store, station, changes }),
     trouble: () => ingest.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
-    async reset(what) {
-      workspaces.stop();
-      clients.reset(what);
-      await station.clear(() => {
-        if (what === "everything") store.clearEverything();
-        else store.clearMessages();
-      });
-      configuration.reload();
-      suppressions.reload();
-      computations.reload();
-      deletions.reload();
-      for (const { id } of endpoints.list()) endpoints.clearReceived(id);
-      if (what === "everything") endpoints.reload();
-      profiles.kick();
-      for (const area of [
-        "messages",
-        "deliveries",
-        "unknown-keys",
-        "profiles",
-        "audiences",
-        "computed-traits",
-        "deletions",
-        "suppressions",
-      ] as const)
-        changes.note(area, null);
-      if (what === "everything")
-        for (const area of ["sources", "destinations", "endpoints", "retry-profiles"] as const) changes.note(area, null);
-    },
+    reset: createReset({
+      store,
+      workspaces,
+      clients,
+      station,
+      configuration,
+      suppressions,
+      computations,
+      deletions,
+      endpoints,
+      profiles,
+      changes,
+    }),
   };
 
   const listening = async <T>(role: PortRole, port: number, start: () => Promise<T>): Promise<T> => {

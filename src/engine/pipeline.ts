@@ -133,8 +133,6 @@ export type Deliveries = {
   cancelRetryJob(id: JobId): RetryJob | Problem;
 };
 
-// ── test endpoints ───────────────────────────────────────────────────────────────────────────────────────────
-
 export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> & Partial<Pick<TestEndpoint, "path" | "after">>;
 
 export type EndpointView = TestEndpoint & { url: string; tlsUrl: string; position: ProgramPosition };
@@ -177,8 +175,6 @@ export type Endpoints = {
   clearReceived(id: EndpointId): Problem | null;
   presets(): EndpointPreset[];
 };
-
-// ── simulated clients ────────────────────────────────────────────────────────────────────────────────────────
 
 /** The write key as it is, or that of a source at this moment. */
 export type ClientDraft = Pick<SimulatedClient, "name"> &
@@ -273,8 +269,6 @@ export type Clients = {
   batches(id: ClientId, limit: number, before: number | null): ClientPage<ClientBatch> | Problem;
   log(id: ClientId, limit: number, before: number | null): ClientPage<ClientLogLine> | Problem;
 };
-
-// ── what changed ─────────────────────────────────────────────────────────────────────────────────────────────
 
 export type Area =
   | "messages"

@@ -12,8 +12,6 @@ import type { ClockMode } from "./clock/clock.ts";
 import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
 import type { UpkeepStore } from "./upkeep-ports.ts";
 
-// ── configuration ────────────────────────────────────────────────────────────────────────────────────────────
-
 export type ConfigurationStore = {
   sources(): Source[];
   insertSource(source: Omit<Source, "id">): Source;
@@ -44,16 +42,12 @@ export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
   webhooks: { id?: WebhookId; url: string; headers: Record<string, string> }[];
 };
 
-// ── clock ────────────────────────────────────────────────────────────────────────────────────────────────────
-
 export type StoredClock = { now: number; wallAt: number; mode: ClockMode; speed: number };
 
 export type ClockStore = {
   loadClock(): StoredClock | null;
   saveClock(clock: StoredClock): void;
 };
-
-// ── ingest ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** One request at the ingest port, as it came, with what was found in it. */
 export type IncomingRequest = {
@@ -134,8 +128,6 @@ export type IngestStore = {
   forgetUnknownKey(writeKey: string): void;
 };
 
-// ── delivery ─────────────────────────────────────────────────────────────────────────────────────────────────
-
 /** A delivery taken up for its next round; it is `sending` from now on. */
 export type ClaimedDelivery = {
   id: DeliveryId;
@@ -212,8 +204,6 @@ export type DeliveryStore = {
   /** Destinations that have queued or waiting deliveries, also those that are no longer configured. */
   destinationsWithWork(): DestinationId[];
 };
-
-// ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type OneOrMany<Value extends string | number> = Value | readonly Value[];
 

@@ -10,8 +10,6 @@ import type { Computation, Rule, Sync } from "../domain/rules.ts";
 import type { MessageState, MessageType } from "../domain/states.ts";
 import type { Page } from "./ports.ts";
 
-// ── profiles ─────────────────────────────────────────────────────────────────────────────────────────────────
-
 export type IdentityKind = "userId" | "anonymousId";
 export type IdentityValue = { kind: IdentityKind; value: string };
 
@@ -117,8 +115,6 @@ export type SeenNames = {
   events: ReadonlyMap<string, { times: number; properties: ReadonlyMap<string, number> }>;
 };
 
-// ── rules for all profiles, in SQL ───────────────────────────────────────────────────────────────────────────
-
 /**
  * One user of a slice: what the rule says of the user now, until when that stays, and what receivers were told last
  * (null: nothing). A value is `true` or `false` for a rule, else the computed value, null when there is none.
@@ -148,8 +144,6 @@ export type RuleStore = {
   walkComputation(computation: Computation, now: number, options: WalkOptions): Walk;
   countKnownUsers(): number;
 };
-
-// ── audiences and computed traits ────────────────────────────────────────────────────────────────────────────
 
 type Computed<Id> = {
   id: Id;
@@ -205,8 +199,6 @@ export type ComputedStore = {
   nextRecheckAt(source: SourceId): number | null;
   dueForRecheck(source: SourceId, now: number, limit: number): ToldValue[];
 };
-
-// ── deletion ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type DeletedUser = { userId: string; known: boolean; detail: string; sourceIds: SourceId[]; messageIds: MessageRowId[] };
 /** A user that is still to be deleted has no outcome. */

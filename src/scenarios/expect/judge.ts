@@ -75,8 +75,6 @@ export function neverVerdict<Claim extends Counted, Thing>(
   };
 }
 
-// ── words ────────────────────────────────────────────────────────────────────────────────────────────────────
-
 type Judged<Thing> = { thing: Thing; wrongs: Wrong[] };
 
 function counted<Claim, Thing>({ nouns: [one, many] }: Kind<Claim, Thing>, count: number): string {

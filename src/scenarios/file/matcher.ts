@@ -77,8 +77,6 @@ function isPattern(text: string): boolean {
   }
 }
 
-// ── counts and spans of time ─────────────────────────────────────────────────────────────────────────────────
-
 const wholeFrom = (least: number) => z.int({ error: `a whole number from ${least}` }).min(least, `a whole number from ${least}`);
 
 /** Of something that there must be: none is said with `never`. */

@@ -70,8 +70,6 @@ class Check {
     }
   }
 
-  // ── what is set up ─────────────────────────────────────────────────────────────────────────────────────────
-
   #destination(name: string, { sources = [], webhooks = [] }: Pick<Partial<FileDestination>, "sources" | "webhooks">, path: Path): void {
     for (const [index, source] of sources.entries()) this.#named("source", source, [...path, "sources", index]);
     for (const [index, webhook] of webhooks.entries()) this.#webhook(name, index, webhook, [...path, "webhooks", index]);
@@ -120,8 +118,6 @@ class Check {
     const changed = this.#scenario.steps.map((step) => ("change" in step ? step.change.endpoints?.[endpoint] : undefined));
     return [this.#scenario.endpoints?.[endpoint], ...changed].filter((program) => program !== undefined);
   }
-
-  // ── steps ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #sending({ from, answers, resend = 0 }: SendStep | PostStep, path: Path): void {
     const sources = this.#names.source;
@@ -183,8 +179,6 @@ class Check {
       if (parseJsonPath(text) === null) this.#problem([...path, text], `${inOneLine(text)} is not a path into JSON. ${pathWords}`, "name");
     }
   }
-
-  // ── words ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #named(kind: Kind, name: string, path: Path, where: "value" | "name" = "value"): boolean {
     if (this.#names[kind].includes(name)) return true;

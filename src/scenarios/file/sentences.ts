@@ -85,8 +85,6 @@ function isMissing(issue: Issue, value: Json | undefined): boolean {
   return issue.path.length === 1 && isObject(value) && value[String(issue.path[0])] === undefined;
 }
 
-// ── steps: a mapping whose one verb says what it is ──────────────────────────────────────────────────────────
-
 /** How the union of the steps says what it wanted, which is also how it is told from other unions. */
 const verbsMark = "a step with one of ";
 
@@ -112,8 +110,6 @@ function wrongVerbs(step: { [name: string]: Json }, message: string, path: Path,
   if (unknown === undefined) return [{ ...file.placeOf(path), message: `This step does nothing. It needs one of ${verbs.join(", ")}.` }];
   return [{ ...file.placeOfName([...path, unknown]), message: unknownName(unknown, verbs) }];
 }
-
-// ── words ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** `webhooks[1]`, `name`: the last name on the way, with what it counts to. */
 function label(path: Path): string {

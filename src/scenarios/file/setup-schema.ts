@@ -30,8 +30,6 @@ export function named<Thing extends z.ZodType>(thing: Thing) {
   return z.record(name, thing, { error: "a mapping of names" });
 }
 
-// ── sources ──────────────────────────────────────────────────────────────────────────────────────────────────
-
 const fault = members({
   do: oneOf(["answer", "delay", "cut"]),
   status: whole(200, highestStatus)
@@ -57,8 +55,6 @@ export const sourceMembers = {
   faults: z.array(fault, { error: "a list of faults" }).optional().describe("What goes wrong when clients send."),
 };
 export const source = members(sourceMembers).meta({ id: "ScenarioSource" });
-
-// ── test endpoints ───────────────────────────────────────────────────────────────────────────────────────────
 
 const does = apiStep.shape.do.options;
 const messageTypeNames = ["identify", "track", "page", "screen", "group", "alias", "delete"] as const;
@@ -87,8 +83,6 @@ export const endpoint = z
   .union([program, members({ steps: program, after: oneOf(["repeat-last", "start-over"]).optional() })])
   .meta({ id: "ScenarioEndpoint", description: "Its program: a list of steps, or steps with what comes after the last." });
 export type FileEndpoint = z.output<typeof endpoint>;
-
-// ── destinations ─────────────────────────────────────────────────────────────────────────────────────────────
 
 export const certificates = ["valid", "self-signed", "expired", "wrong-host"] as const;
 
@@ -134,8 +128,6 @@ export const destinationMembers = {
 };
 export const destination = members(destinationMembers).meta({ id: "ScenarioDestination" });
 export type FileDestination = z.output<typeof destination>;
-
-// ── settings ────────────────────────────────────────────────────────────────────
 
 export const settings = members({
   vendor: name.optional(),

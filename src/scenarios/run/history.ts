@@ -202,8 +202,6 @@ function timeOrNull(text: string | null): number | null {
   return text === null ? null : Date.parse(text);
 }
 
-// ── as of a moment ───────────────────────────────────────────────────────────────────────────────────────────
-
 export function asOf(history: History, moment: number): History {
   if (moment >= history.now) return history;
   const deliveries = history.deliveries.flatMap((delivery): SeenDelivery[] => {

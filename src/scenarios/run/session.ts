@@ -64,8 +64,6 @@ export class Session {
     return new Session(pipeline, Date.parse(now));
   }
 
-  // ── things and their names ─────────────────────────────────────────────────────────────────────────────────
-
   async addSource(name: string, source: FileSource): Promise<AnswerOf<"sources.create">> {
     const writeKey = source?.writeKey ?? writeKeyOf(name, this.#sources.size + 1);
     const made = await this.pipeline.call("sources.create", { ...sourceChanges(source ?? {}), name, writeKey });
@@ -138,8 +136,6 @@ export class Session {
   isKnownId(messageId: string): boolean {
     return this.#messageIds.has(messageId);
   }
-
-  // ── what is done ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** Does something that deliveries may come of. What comes about from then on can be told from what was there before. */
   async act<Result>(run: () => Promise<Result>): Promise<Result> {
@@ -215,8 +211,6 @@ export class Session {
     const { now } = await this.pipeline.call("clock.get", {});
     return Date.parse(now) - this.startedAt;
   }
-
-  // ── what came of it ────────────────────────────────────────────────────────────────────────────────────────
 
   history(): Promise<History> {
     return this.#read();

@@ -137,6 +137,15 @@ test("a computed trait shows its values before it is made, and tells them", asyn
   });
   await view.trait("Lifetime value").waitFor();
   await view.told.filter({ hasText: "ana" }).filter({ hasText: "100.5" }).filter({ hasText: "delivered" }).waitFor();
+
+  await view.name.fill("Value of a life");
+  await view.save.waitFor();
+  await view.name.fill("Lifetime value");
+  await view.save.waitFor({ state: "detached" });
+  await view.name.fill("Value of all orders");
+  await view.save.click();
+  await view.trait("Value of all orders").waitFor();
+  expect((await inspector.call("computedTraits.list", {})).items.map(({ name }) => name)).toEqual(["Value of all orders"]);
 });
 
 test("a profile shows how an anonymous visitor became a user, and that what was done before counts", async ({ open, inspector }) => {

@@ -8,7 +8,9 @@ type DraftStore<Draft> = {
   drop(id: string): void;
 };
 
-export function draftStore<Draft>(): UseBoundStore<StoreApi<DraftStore<Draft>>> {
+export type UseDrafts<Draft> = UseBoundStore<StoreApi<DraftStore<Draft>>>;
+
+export function draftStore<Draft>(): UseDrafts<Draft> {
   return create<DraftStore<Draft>>()((set, get) => ({
     drafts: {},
     keep: (id, draft) => set({ drafts: { ...get().drafts, [id]: draft } }),

@@ -2,14 +2,15 @@
 
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Rule, Sync } from "../../../domain/rules.ts";
-import { snakeCase } from "../../../domain/snake-case.ts";
 import { userIdsIn } from "../../kit/user-ids.ts";
-import { missingIn } from "./rule-draft.ts";
 import { draftStore } from "../../stores/drafts.ts";
+import { call } from "../../transport/transport.ts";
+import type { ComputedKind } from "./computed-kind.ts";
+import { missingIn } from "./rule-draft.ts";
 
 export type Audience = AnswerOf<"audiences.get">;
 
-export type AudienceDraft = {
+type AudienceDraft = {
   name: string;
   by: "rule" | "members";
   rule: Rule;
@@ -18,9 +19,6 @@ export type AudienceDraft = {
   sync: Sync;
   destinationIds: string[];
 };
-
-/** The draft of the audience that does not exist yet. */
-export const newAudience = "new";
 
 export function emptyDraft(destinationIds: readonly string[]): AudienceDraft {
   return {
@@ -53,25 +51,19 @@ export function changesOf({ name, by, rule, members, sync, destinationIds }: Aud
   } satisfies InputOf<"audiences.create">;
 }
 
-export function isChanged(draft: AudienceDraft, audience: Audience): boolean {
-  return JSON.stringify(changesOf(draft)) !== JSON.stringify(changesOf(draftOf(audience)));
-}
-
-type Named = { id: string; name: string; key: string };
-
-/** The trait that receivers get, and why it cannot be that. */
-export function keyOf(name: string, ownId: string | null, others: readonly Named[]): { key: string; problem: string | null } {
-  const key = snakeCase(name);
-  if (name.trim() === "") return { key, problem: "It needs a name." };
-  if (key === "") return { key, problem: "A name needs a letter or a digit, because its key is made of them." };
-  const taken = others.find((other) => other.id !== ownId && other.key === key);
-  return { key, problem: taken === undefined ? null : `The key ${key} is that of ${taken.name} already. Choose another name.` };
-}
-
-/** What stops it from being asked about and made, apart from the name. */
 export function missingInDraft({ by, rule, members }: AudienceDraft): string | null {
   if (by === "rule") return missingIn(rule);
   return userIdsIn(members).length === 0 ? "A fixed list needs a userId." : null;
 }
 
-export const useAudienceDrafts = draftStore<AudienceDraft>();
+export const audienceKind: ComputedKind<Audience, AudienceDraft> = {
+  useDrafts: draftStore(),
+  path: [],
+  empty: emptyDraft,
+  draftOf,
+  changesOf,
+  missingIn: missingInDraft,
+  create: (draft) => call("audiences.create", changesOf(draft)),
+  update: (id, draft) => call("audiences.update", { id, ...changesOf(draft) }),
+  remove: (id) => call("audiences.delete", { id }),
+};

@@ -1,47 +1,24 @@
-/** Sending: what the next sync would say, the sync itself, and when the newest one was. */
+/** Sending an audience: what the next sync would say, and of whom. */
 
-import { Button } from "../../kit/controls.tsx";
-import { Step } from "../../kit/numbered-step.tsx";
-import { ProblemText } from "../../kit/problem.tsx";
-import { useAction } from "../../kit/use-action.ts";
-import { clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import { Until } from "../details/until.tsx";
 import type { Audience } from "./audience-draft.ts";
+import { SyncStep } from "./sync-step.tsx";
 
-export function SyncSection({ number, audience, hasDraft }: { number: number; audience: Audience; hasDraft: boolean }) {
-  const { id, size, syncing, lastSync, nextSyncAt } = audience;
+export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDraft: boolean }) {
+  const { id, size } = audience;
   const { answer: changes, error } = useLive("audiences.changes", { id, sample: 5 });
-  const { problem, run } = useAction();
-  const waiting = changes === undefined ? 0 : changes.entering + changes.leaving;
   return (
-    <Step number={number} title="Send" isDone={waiting === 0 && syncing === null}>
-      <p className="match-count" role="status">
-        <b>{count(size)}</b> <span className="muted">{size === 1 ? "user is" : "users are"} in, as receivers were told</span>
-      </p>
-      {syncing === null ? null : (
-        <p className="sync-progress">
-          <progress value={syncing.done} max={Math.max(1, syncing.total)} aria-label="Sync" />
-          <span className="muted">
-            {count(syncing.done)} of {count(syncing.total)} looked at
-          </span>
-        </p>
-      )}
-      <ProblemText error={problem ?? error} />
-      <div className="sync-actions">
-        <Button icon="send" disabled={syncing !== null} onClick={() => run(() => call("audiences.sync", { id }))}>
-          Sync now
-        </Button>
-        <span className="muted">
-          {changes === undefined
-            ? ""
-            : waiting === 0
-              ? "nothing has changed since receivers were told"
-              : `will send ${[...(changes.entering > 0 ? [`true for ${count(changes.entering)}`] : []), ...(changes.leaving > 0 ? [`false for ${count(changes.leaving)}`] : [])].join(" and ")}`}
-          {hasDraft ? "; by the rule as it was saved" : ""}
-        </span>
-      </div>
+    <SyncStep
+      synced={audience}
+      isDone={changes === undefined || changes.entering + changes.leaving === 0}
+      told={{ users: size, words: size === 1 ? "user is in, as receivers were told" : "users are in, as receivers were told" }}
+      words={{ entered: "came", left: "left" }}
+      onSync={() => call("audiences.sync", { id })}
+      error={error}
+      next={changes === undefined ? "" : `${nextWords(changes)}${hasDraft ? "; by the rule as it was saved" : ""}`}
+    >
       {changes === undefined || changes.sample.length === 0 ? null : (
         <ul className="sample" aria-label="What would be sent">
           {changes.sample.map(({ userId, change }) => (
@@ -52,22 +29,12 @@ export function SyncSection({ number, audience, hasDraft }: { number: number; au
           ))}
         </ul>
       )}
-      <p className="quiet">
-        {lastSync === null ? (
-          "No sync has ended yet."
-        ) : (
-          <>
-            Last sync <span className="due">{clockTime(Date.parse(lastSync.at))}</span>: {count(lastSync.entered)} came,{" "}
-            {count(lastSync.left)} left.
-          </>
-        )}
-        {nextSyncAt === null ? null : (
-          <>
-            {" "}
-            The next one <Until at={Date.parse(nextSyncAt)} />.
-          </>
-        )}
-      </p>
-    </Step>
+    </SyncStep>
   );
+}
+
+function nextWords({ entering, leaving }: { entering: number; leaving: number }): string {
+  if (entering + leaving === 0) return "nothing has changed since receivers were told";
+  const parts = [...(entering > 0 ? [`true for ${count(entering)}`] : []), ...(leaving > 0 ? [`false for ${count(leaving)}`] : [])];
+  return `will send ${parts.join(" and ")}`;
 }

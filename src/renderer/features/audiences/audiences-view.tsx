@@ -10,20 +10,18 @@ import { count } from "../../kit/words.ts";
 import { useOffer, type Command } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, openOf, usePlace } from "../../stores/place.ts";
-import { newAudience, useAudienceDrafts } from "./audience-draft.ts";
+import { audienceKind } from "./audience-draft.ts";
 import { AudiencePane } from "./audience-pane.tsx";
 import { ComputedTraitPane } from "./computed-trait-pane.tsx";
-import { newTrait, useTraitDrafts } from "./computed-trait-draft.ts";
+import { newId } from "./computed-kind.ts";
+import { traitKind, traitsPath } from "./computed-trait-draft.ts";
 import { Told } from "./audience-told.tsx";
 import { syncWords } from "./sync-words.ts";
 import "./audiences.css";
 import "./rule.css";
 
-/** Computed traits stand below the audiences, with this before their id in the address. */
-const traitsPath = "traits";
-
-const goToNew = (): void => usePlace.getState().go({ view: "audiences", path: [newAudience] });
-const goToNewTrait = (): void => usePlace.getState().go({ view: "audiences", path: [traitsPath, newTrait] });
+const goToNew = (): void => usePlace.getState().go({ view: "audiences", path: [newId] });
+const goToNewTrait = (): void => usePlace.getState().go({ view: "audiences", path: [traitsPath, newId] });
 
 export function AudiencesView() {
   const { answer, error } = useLive("audiences.list", {});
@@ -31,8 +29,8 @@ export function AudiencesView() {
   const destinations = useLive("destinations.list", {}).answer?.items;
   const path = usePlace((place) => place.path);
   const go = usePlace((place) => place.go);
-  const drafts = useAudienceDrafts((store) => store.drafts);
-  const traitDrafts = useTraitDrafts((store) => store.drafts);
+  const drafts = audienceKind.useDrafts((store) => store.drafts);
+  const traitDrafts = traitKind.useDrafts((store) => store.drafts);
   const commands = useMemo<readonly Command[]>(
     () => [
       { id: "audiences.new", label: "New audience", icon: "audiences", hint: "Audiences", run: goToNew },
@@ -46,7 +44,7 @@ export function AudiencesView() {
   const audiences = answer.items;
   const showsTrait = path[0] === traitsPath || (path[0] === undefined && audiences.length === 0 && traits.length > 0);
   const openId = showsTrait ? path[1] : path[0];
-  const isNew = openId === (showsTrait ? newTrait : newAudience);
+  const isNew = openId === newId;
   const audience = showsTrait ? undefined : openOf(audiences, openId);
   const trait = showsTrait ? openOf(traits, openId) : undefined;
   const named = [...audiences, ...traits];
@@ -85,12 +83,7 @@ export function AudiencesView() {
         />
       ))}
       {isNew && !showsTrait ? (
-        <ListEntry
-          href={hashOf({ view: "audiences", path: [newAudience], query: {} })}
-          isCurrent
-          name="New audience"
-          detail="not saved yet"
-        />
+        <ListEntry href={hashOf({ view: "audiences", path: [newId], query: {} })} isCurrent name="New audience" detail="not saved yet" />
       ) : null}
       {traits.length > 0 || (isNew && showsTrait) ? <li className="list-heading">Computed traits</li> : null}
       {traits.map(({ id, name, key, users, sync, syncing }) => (
@@ -109,7 +102,7 @@ export function AudiencesView() {
       ))}
       {isNew && showsTrait ? (
         <ListEntry
-          href={hashOf({ view: "audiences", path: [traitsPath, newTrait], query: {} })}
+          href={hashOf({ view: "audiences", path: [traitsPath, newId], query: {} })}
           isCurrent
           name="New computed trait"
           detail="not saved yet"
@@ -153,15 +146,9 @@ export function AudiencesView() {
       list={list}
       editor={
         showsTrait ? (
-          <ComputedTraitPane key={trait?.id ?? newTrait} trait={trait ?? null} named={named} destinations={destinations} others={others} />
+          <ComputedTraitPane key={trait?.id ?? newId} saved={trait ?? null} named={named} destinations={destinations} others={others} />
         ) : (
-          <AudiencePane
-            key={audience?.id ?? newAudience}
-            audience={audience ?? null}
-            named={named}
-            destinations={destinations}
-            others={others}
-          />
+          <AudiencePane key={audience?.id ?? newId} saved={audience ?? null} named={named} destinations={destinations} others={others} />
         )
       }
       evidence={{

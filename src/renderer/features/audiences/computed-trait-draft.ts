@@ -3,13 +3,15 @@
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Aggregate, Computation, Sync } from "../../../domain/rules.ts";
 import { draftStore } from "../../stores/drafts.ts";
+import { call } from "../../transport/transport.ts";
+import type { ComputedKind } from "./computed-kind.ts";
 
 export type ComputedTrait = AnswerOf<"computedTraits.get">;
 
-export type TraitDraft = { name: string; computation: Computation; sync: Sync; destinationIds: string[] };
+type TraitDraft = { name: string; computation: Computation; sync: Sync; destinationIds: string[] };
 
-/** The draft of the computed trait that does not exist yet. */
-export const newTrait = "new";
+/** Computed traits stand below the audiences, with this before their id in the address. */
+export const traitsPath = "traits";
 
 export const aggregateWords: Record<Aggregate, string> = {
   count: "how often it was done",
@@ -23,20 +25,16 @@ export const aggregateWords: Record<Aggregate, string> = {
   max: "the greatest of",
 };
 
-export function emptyTrait(destinationIds: readonly string[]): TraitDraft {
+function emptyTrait(destinationIds: readonly string[]): TraitDraft {
   return { name: "", computation: { aggregate: "count", event: "" }, sync: "each-event", destinationIds: [...destinationIds] };
 }
 
-export function traitDraftOf({ name, computation, sync, destinationIds }: ComputedTrait): TraitDraft {
+function traitDraftOf({ name, computation, sync, destinationIds }: ComputedTrait): TraitDraft {
   return { name, computation, sync, destinationIds: [...destinationIds] };
 }
 
-export function traitChanges({ name, computation, sync, destinationIds }: TraitDraft): InputOf<"computedTraits.create"> {
+function traitChanges({ name, computation, sync, destinationIds }: TraitDraft): InputOf<"computedTraits.create"> {
   return { name, computation, sync, destinationIds };
-}
-
-export function isTraitChanged(draft: TraitDraft, trait: ComputedTrait): boolean {
-  return JSON.stringify(traitChanges(draft)) !== JSON.stringify(traitChanges(traitDraftOf(trait)));
 }
 
 /** `count` takes no property, and all others need one. */
@@ -50,4 +48,14 @@ export function missingInComputation({ aggregate, event, property, where = [] }:
   return where.some((one) => one.property === "") ? "A condition on a property needs the property’s name." : null;
 }
 
-export const useTraitDrafts = draftStore<TraitDraft>();
+export const traitKind: ComputedKind<ComputedTrait, TraitDraft> = {
+  useDrafts: draftStore(),
+  path: [traitsPath],
+  empty: emptyTrait,
+  draftOf: traitDraftOf,
+  changesOf: traitChanges,
+  missingIn: ({ computation }) => missingInComputation(computation),
+  create: (draft) => call("computedTraits.create", traitChanges(draft)),
+  update: (id, draft) => call("computedTraits.update", { id, ...traitChanges(draft) }),
+  remove: (id) => call("computedTraits.delete", { id }),
+};

@@ -1,143 +1,52 @@
 /** One computed trait: what is computed from which events, the values it gives, and where they are sent. */
 
-import { useState, type ReactNode } from "react";
-import type { AnswerOf } from "../../../contract/contract.ts";
+import type { ReactNode } from "react";
 import { aggregates, type Computation } from "../../../domain/rules.ts";
-import { Button, SelectField } from "../../kit/controls.tsx";
-import { DeleteMenu } from "../../kit/delete-menu.tsx";
-import { DraftForm } from "../../kit/draft-form.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
-import { NameField } from "../../kit/name-field.tsx";
-import { Step } from "../../kit/numbered-step.tsx";
+import { SelectField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { useAction } from "../../kit/use-action.ts";
-import { clockTime, count } from "../../kit/words.ts";
+import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hashOf } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { Until } from "../details/until.tsx";
 import { valueText } from "../profiles/profile-words.ts";
-import { keyOf } from "./audience-draft.ts";
-import {
-  aggregateWords,
-  emptyTrait,
-  isTraitChanged,
-  missingInComputation,
-  newTrait,
-  traitChanges,
-  traitDraftOf,
-  useTraitDrafts,
-  withAggregate,
-  type ComputedTrait,
-  type TraitDraft,
-} from "./computed-trait-draft.ts";
+import { useComputedDraft, type PaneProps } from "./use-computed-draft.ts";
+import { ComputedFrame } from "./computed-frame.tsx";
+import { aggregateWords, traitKind, withAggregate, type ComputedTrait } from "./computed-trait-draft.ts";
 import { EventFields } from "./condition-fields.tsx";
 import { SuggestedField } from "./suggested-field.tsx";
-import { DestinationsField, SyncField } from "./sync-fields.tsx";
+import { SyncStep } from "./sync-step.tsx";
 import { useRested } from "./use-rested.ts";
 import { useSeenNames } from "./use-seen-names.ts";
 
-type PaneProps = {
-  /** Null: it is being made. */
-  trait: ComputedTrait | null;
-  named: readonly { id: string; name: string; key: string }[];
-  destinations: AnswerOf<"destinations.list">["items"];
-  others: readonly Other[];
-};
-
-export function ComputedTraitPane({ trait, named, destinations, others }: PaneProps) {
-  const id = trait?.id ?? newTrait;
-  const kept = useTraitDrafts((store) => store.drafts[id]);
-  const { keep, drop } = useTraitDrafts.getState();
-  const enabledIds = destinations.filter(({ enabled }) => enabled).map((destination) => destination.id);
-  const draft = kept ?? (trait === null ? emptyTrait(enabledIds) : traitDraftOf(trait));
-  const go = usePlace((place) => place.go);
-  const { problem, isBusy, run, clear } = useAction();
-  const [showsAll, setShowsAll] = useState(false);
-  const { key, problem: wrongName } = keyOf(draft.name, trait?.id ?? null, named);
-  const missing = missingInComputation(draft.computation);
-
-  const change = (changes: Partial<TraitDraft>): void => {
-    clear();
-    const next = { ...draft, ...changes };
-    if (trait === null || isTraitChanged(next, trait)) keep(id, next);
-    else drop(id);
-  };
-  const save = async (): Promise<void> => {
-    setShowsAll(true);
-    const wrong = wrongName ?? missing;
-    if (wrong !== null) throw new Error(wrong);
-    const saved =
-      trait === null
-        ? await call("computedTraits.create", traitChanges(draft))
-        : await call("computedTraits.update", { id, ...traitChanges(draft) });
-    drop(id);
-    if (trait === null) go({ view: "audiences", path: ["traits", saved.id] });
-  };
-
-  const title = trait?.name ?? "New computed trait";
+export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
+  const { saved: trait } = props;
+  const editing = useComputedDraft(traitKind, props);
+  const { draft, key, missing, change } = editing;
   return (
-    <section className="pane editor" aria-label={trait === null ? title : `Computed trait ${title}`}>
-      <header className="pane-title">
-        <h2 className="clip isolate">{title}</h2>
-        <OthersMenu label="Another audience or trait" others={others} />
-        <span className="grow" />
-        {trait === null ? null : (
-          <DeleteMenu
-            name={title}
-            onDelete={async () => {
-              await call("computedTraits.delete", { id });
-              drop(id);
-              go({ view: "audiences" });
-            }}
-          >
-            Nothing is sent: receivers keep the values they were told. Its source goes with it; its messages stay on record.
-          </DeleteMenu>
-        )}
-      </header>
-      <DraftForm
-        problem={problem}
-        hasBar={trait === null || kept !== undefined || problem !== null}
-        save={trait === null ? "Make it and send its values" : "Save"}
-        isBusy={isBusy}
-        onSave={() => run(save)}
-        onDiscard={() => {
-          clear();
-          drop(id);
-          if (trait === null) go({ view: "audiences" });
-        }}
-      >
-        <ol className="numbered audience-steps">
-          <Step number={1} title="What is computed" isDone={missing === null && wrongName === null}>
-            <NameField
-              name={draft.name}
-              error={showsAll || draft.name !== "" ? wrongName : null}
-              hint={
-                key === "" ? undefined : (
-                  <>
-                    Receivers get the trait <code>{key}</code>.
-                  </>
-                )
-              }
-              onChange={(name) => change({ name })}
-            />
-            <ComputationFields computation={draft.computation} onChange={(computation) => change({ computation })} />
-          </Step>
-          <Step number={2} title="The values it gives" isDone={missing === null}>
-            <Values computation={missing === null ? draft.computation : null} missing={missing} traitKey={key} />
-          </Step>
-          <Step number={3} title="What will be sent" isDone={draft.destinationIds.length > 0}>
-            <DestinationsField
-              destinations={destinations}
-              chosen={draft.destinationIds}
-              onChange={(destinationIds) => change({ destinationIds })}
-            />
-            <SyncField sync={draft.sync} onChange={(sync) => change({ sync })} />
-          </Step>
-          {trait === null ? null : <TraitSync trait={trait} />}
-        </ol>
-      </DraftForm>
-    </section>
+    <ComputedFrame
+      noun="Computed trait"
+      editing={editing}
+      make="Make it and send its values"
+      first={{
+        title: "What is computed",
+        content: <ComputationFields computation={draft.computation} onChange={(computation) => change({ computation })} />,
+      }}
+      preview={{
+        title: "The values it gives",
+        isDone: true,
+        content: <Values computation={missing === null ? draft.computation : null} missing={missing} traitKey={key} />,
+      }}
+    >
+      {trait === null ? null : (
+        <SyncStep
+          synced={trait}
+          isDone
+          told={{ users: trait.users, words: `${trait.users === 1 ? "user has" : "users have"} a value that receivers were told` }}
+          words={{ entered: "sent", left: "went away" }}
+          onSync={() => call("computedTraits.sync", { id: trait.id })}
+        />
+      )}
+    </ComputedFrame>
   );
 }
 
@@ -212,36 +121,5 @@ function Values({ computation, missing, traitKey }: { computation: Computation |
         </ul>
       )}
     </>
-  );
-}
-
-function TraitSync({ trait: { id, users, lastSync, nextSyncAt, syncing } }: { trait: ComputedTrait }) {
-  const { problem, run } = useAction();
-  return (
-    <Step number={4} title="Send" isDone={syncing === null}>
-      <p className="match-count" role="status">
-        <b>{count(users)}</b> <span className="muted">{users === 1 ? "user has" : "users have"} a value that receivers were told</span>
-      </p>
-      <ProblemText error={problem} />
-      <Button icon="send" disabled={syncing !== null} onClick={() => run(() => call("computedTraits.sync", { id }))}>
-        Sync now
-      </Button>
-      <p className="quiet">
-        {lastSync === null ? (
-          "No sync has ended yet."
-        ) : (
-          <>
-            Last sync <span className="due">{clockTime(Date.parse(lastSync.at))}</span>: {count(lastSync.entered)} sent,{" "}
-            {count(lastSync.left)} went away.
-          </>
-        )}
-        {nextSyncAt === null ? null : (
-          <>
-            {" "}
-            The next one <Until at={Date.parse(nextSyncAt)} />.
-          </>
-        )}
-      </p>
-    </Step>
   );
 }

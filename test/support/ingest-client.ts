@@ -1,5 +1,6 @@
 /** Speaks to the ingest port byte by byte, for what no HTTP client would send or show. */
 
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 export type Answer = { status: number; headers: Record<string, string>; text: string };
@@ -61,13 +62,12 @@ export function talk(
 }
 
 async function writeAll(socket: Socket, parts: (string | Uint8Array)[]): Promise<void> {
+  const closed = new AbortController();
+  socket.once("close", () => closed.abort());
   for (const part of parts) {
     if (socket.destroyed) return;
     if (socket.write(part)) continue;
-    await new Promise<void>((resolve) => {
-      socket.once("drain", resolve);
-      socket.once("close", resolve);
-    });
+    await once(socket, "drain", { signal: closed.signal }).catch(() => {});
   }
 }
 

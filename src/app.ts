@@ -223,7 +223,7 @@ export function createApp(options: AppOptions): App {
     queries: store,
     changes,
     settle: createSettle({ activity, clock, store, station, changes }),
-    trouble: () => ingest.trouble,
+    trouble: () => ingest.trouble ?? station.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     reset: createReset({
       store,

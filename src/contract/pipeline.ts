@@ -11,7 +11,10 @@ const stats = z
       .object({ ingestedPerSecond: z.number(), attemptsPerSecond: z.number() })
       .describe("Messages committed and attempts recorded in a second of real time, over the last five."),
     queueDepth: count.describe("Deliveries that are queued or being sent."),
-    trouble: z.string().nullable().describe("Why the data file took nothing in when a message came last; null when it did."),
+    trouble: z
+      .string()
+      .nullable()
+      .describe("Why the data file took nothing in when a message came or an attempt was recorded last; null when it did."),
   })
   .meta({ id: "Stats" });
 

@@ -1,7 +1,11 @@
-/** What `GET /api/stats` says of how much goes through. */
+/** What `GET /api/stats` says of how much goes through, and of what keeps it from going on. */
 
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test as base } from "vitest";
-import { starting } from "../support/running-app.ts";
+import { dataFileName } from "../../src/store/open.ts";
+import { starting, until } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
@@ -22,4 +26,37 @@ test("the rates are those of real time: messages that came in and attempts that 
     deliveries: { total: 5, byState: { delivered: 5 } },
     queueDepth: 0,
   });
+});
+
+test("an attempt that cannot be recorded is told with its reason while nothing comes in, until it is recorded", async ({ start }) => {
+  const data = await start.directory();
+  const app = await start.app({ data });
+  const receiver = await start.receiver(() => undefined);
+  await app.destination([receiver.url]);
+  // Who watches asks again when something changed, and not otherwise.
+  const told: (string | null)[] = [];
+  const areas: string[] = [];
+  app.changes.subscribe((changes) => {
+    areas.push(...changes.map(({ area }) => area));
+    void app.call("stats.get", {}).then(({ trouble }) => told.push(trouble));
+  });
+  const waiting = new Promise<ServerResponse>((resolve) => {
+    receiver.answer = resolve;
+  });
+  const id = await app.send();
+  const response = await waiting;
+  // With this line everything was told that was before it.
+  await app.call("sources.create", { name: "Another" });
+  await until(() => areas.includes("sources"));
+  const other = new Database(join(data, dataFileName));
+  other.exec("BEGIN IMMEDIATE");
+  response.end();
+  expect(await until(() => told.at(-1) ?? undefined)).toMatch(/locked by another program/);
+  expect((await app.delivery(id)).state).toBe("sending");
+  other.exec("ROLLBACK");
+  other.close();
+  await until(() => told.at(-1) === null);
+  await app.settle();
+  expect((await app.delivery(id)).state).toBe("delivered");
+  expect(app.takeReported()).toMatchObject([{ code: "SQLITE_BUSY" }]);
 });

@@ -146,6 +146,8 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       const { status, body } = await app.api.call(name, input);
       return { status, code: (body as { code?: unknown }).code };
     },
+    /** What was reported till now, which the test expected. */
+    takeReported: () => unexpected.splice(0),
     /** Stops once; nothing unexpected may have been reported. */
     stop(): Promise<void> {
       stopped ??= app.stop().then(() => expect(unexpected).toEqual([]));

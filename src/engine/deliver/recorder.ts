@@ -34,7 +34,7 @@ export class Recorder {
   #messages: MessageRowId[] = [];
   #works: Work[] = [];
   #timer: WallTimer | null = null;
-  #failing = false;
+  #failure: unknown = null;
   #stopped = false;
   /** Attempts put on record so far. */
   attempts = 0;
@@ -57,7 +57,7 @@ export class Recorder {
 
   /** Written with what ends in the next moments, or now when there is enough of it or nothing to wait for. */
   soon(): void {
-    if (this.#failing) return;
+    if (this.#failure !== null) return;
     if (this.#attempts.length >= enough || this.#options.attemptsUnderWay() === 0) this.#options.onReady();
     else this.#timer ??= startTimer(gatherMs, () => this.#options.onReady());
   }
@@ -69,12 +69,12 @@ export class Recorder {
     try {
       this.#options.store.record(this.#attempts, this.#transitions);
     } catch (error) {
-      if (!this.#failing) this.#options.report(error);
-      this.#failing = true;
+      if (this.#failure === null) this.#options.report(error);
+      this.#failure = error;
       this.#timer = startTimer(retryMs, () => this.#options.onReady());
       return;
     }
-    this.#failing = false;
+    this.#failure = null;
     this.attempts += this.#attempts.length;
     this.#options.onRecorded(this.#attempts.length);
     for (const { deliveryId } of this.#transitions) this.#options.changes.note("deliveries", deliveryIds.format(deliveryId));
@@ -87,9 +87,9 @@ export class Recorder {
     for (const work of works) work.end();
   }
 
-  /** The store refused the last records; they are kept until it takes them. */
-  get isFailing(): boolean {
-    return this.#failing;
+  /** Why the store refused the last records, which are kept until it takes them; null when it did. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /** Of deliveries that are gone. */

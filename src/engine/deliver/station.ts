@@ -7,11 +7,13 @@
  */
 
 import type { Destination } from "../../domain/configuration.ts";
+import type { Problem } from "../../domain/problem.ts";
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
 import type { DeliveryStore } from "../ports.ts";
+import { storeFailure } from "../store-failure.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import { Recorder } from "./recorder.ts";
@@ -52,6 +54,7 @@ export class Station {
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #stopping = false;
   #retryAfterError: WallTimer | null = null;
+  #trouble: Problem | null = null;
 
   constructor(options: StationOptions) {
     this.#options = options;
@@ -70,6 +73,16 @@ export class Station {
 
   get attemptsMade(): number {
     return this.#recorder.attempts;
+  }
+
+  /** Why the store took up or recorded nothing when it was asked last; null when it did. */
+  get trouble(): Problem | null {
+    return this.#trouble;
+  }
+
+  #setTrouble(trouble: Problem | null): void {
+    if (this.#trouble?.message !== trouble?.message) this.#options.changes.note("messages", null);
+    this.#trouble = trouble;
   }
 
   start(): void {
@@ -98,7 +111,9 @@ export class Station {
       try {
         if (this.#stopping) this.#recorder.flush();
         else this.#pump();
+        this.#setTrouble(storeFailure(this.#recorder.failure));
       } catch (error) {
+        this.#setTrouble(storeFailure(error));
         this.#options.report(error);
         this.#retryAfterError?.cancel();
         this.#retryAfterError = startTimer(1000, () => this.kick());
@@ -191,7 +206,7 @@ export class Station {
   /** How many more deliveries keep the least busy lane of a destination busy. */
   #room(destination: Destination): number {
     // What cannot be put on record is not sent either, or it would pile up in memory.
-    if (this.#recorder.isFailing) return 0;
+    if (this.#recorder.failure !== null) return 0;
     if (this.#rounds.bytesUnderWay(destination.id) > maxBytesUnderWay) return 0;
     const wanted = this.#options.configuration.settings().laneConnections * 3;
     const loads = destination.webhooks.map((webhook) => this.#lanes.load(webhook.id));
@@ -201,7 +216,7 @@ export class Station {
   /** A disabled destination holds its deliveries while their windows run on. Answers when the next window ends. */
   #expireHeld(destination: Destination): number | null {
     // What is queued to expire is still held in the store, and would be found again.
-    if (this.#recorder.isFailing) return null;
+    if (this.#recorder.failure !== null) return null;
     const { store, configuration, clock } = this.#options;
     const { windowMs } = configuration.retryProfileOf(destination);
     const now = clock.now();

@@ -152,7 +152,7 @@ function StatusBar() {
         </span>
       ) : stats !== undefined && stats.trouble !== null ? (
         <span className="state failed" role="alert">
-          Ingest answers 503. {stats.trouble}
+          Nothing can be written: ingest answers 503, and attempts are recorded later. {stats.trouble}
         </span>
       ) : (
         <span>

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test as base } from "vitest";
-import { clientSnippet, snippetKinds, type SnippetKind } from "../../src/renderer/features/sources/client-snippets.ts";
+import { clientSnippet, clientSnippetKinds, type ClientSnippetKind } from "../../src/renderer/features/sources/client-snippets.ts";
 import { starting } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
@@ -17,13 +17,13 @@ const page = readFileSync(join(root, "docs/pointing-a-client.md"), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "hookyard-clients-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test.for(snippetKinds)("the page shows the program for %s as the inspector does", (kind) => {
+test.for(clientSnippetKinds)("the page shows the program for %s as the inspector does", (kind) => {
   const snippet = clientSnippet(kind, { ingestUrl: "http://127.0.0.1:4700", writeKey: "WRITE_KEY" });
   expect(page).toContain(`\n${snippet}\`\`\`\n`);
 });
 
 type Runner = {
-  kind: Exclude<SnippetKind, "browser">;
+  kind: Exclude<ClientSnippetKind, "browser">;
   file: string;
   /** The folder it runs in, where that is how it finds its library. */
   cwd?: string;

@@ -2,6 +2,7 @@
 
 import type { Json } from "../../../domain/json.ts";
 import type { MessageType } from "../../../domain/states.ts";
+import { shellQuoted } from "../../kit/shell-quoted.ts";
 
 export const snippetKinds = ["cURL", "Node", "Go", "browser"] as const;
 export type SnippetKind = (typeof snippetKinds)[number];
@@ -27,14 +28,12 @@ export function snippet(kind: SnippetKind, draft: CallDraft): string {
 }
 
 function curl({ ingestUrl, writeKey, type, body }: CallDraft): string {
-  return [`curl ${ingestUrl}/v1/${type}`, `-u ${shell(`${writeKey}:`)}`, `-H 'Content-Type: application/json'`, `-d ${shell(body)}`].join(
-    " \\\n  ",
-  );
-}
-
-/** Plain words need no quotes; in quotes only the quote itself is special. */
-function shell(text: string): string {
-  return /^[\w:./@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return [
+    `curl ${ingestUrl}/v1/${type}`,
+    `-u ${shellQuoted(`${writeKey}:`)}`,
+    `-H 'Content-Type: application/json'`,
+    `-d ${shellQuoted(body)}`,
+  ].join(" \\\n  ");
 }
 
 function node({ ingestUrl, writeKey, type, body }: CallDraft): string {

@@ -2,6 +2,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { bytesOf, sizeOf, type RecordedBytes } from "../../kit/byte-rows.ts";
+import { shellQuoted } from "../../kit/shell-quoted.ts";
 import { requestVersion, statusLine } from "../attempt/start-line.ts";
 
 type Message = AnswerOf<"messages.get">;
@@ -23,10 +24,6 @@ const madeByCurl = new Set([
 /** A single argument must stay well below Linux's 128 KB. */
 const longestArgument = 100_000;
 
-export function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 /** The call that brings the message in again: the same path, headers and bytes; of a batch, this message alone. */
 export function curlOfIngest({ request, raw }: Pick<Message, "request" | "raw">, ingestUrl: string): string {
   const isSingle = /\/v1\/(?:identify|track|page|screen|group|alias|[itpsga])\/*(?:\?|$)/.test(request.path);
@@ -45,14 +42,14 @@ export function curlOfAttempt({ request, webhookUrl }: Attempt): string {
 function curl(url: string, headers: Headers, body: RecordedBytes): string {
   const hasType = headers.some(([name]) => name.toLowerCase() === "content-type");
   const parts = [
-    `curl -X POST ${shellQuote(url)}`,
+    `curl -X POST ${shellQuoted(url)}`,
     ...headers.map(header),
     // Otherwise curl would say that the body is a form.
     ...(hasType ? [] : ["-H 'Content-Type:'"]),
   ];
   if (typeof body === "string" && body.length <= longestArgument && !body.includes("\0")) {
     // `--data-binary` would read a file when the body began with an @.
-    return [...parts, `--data-raw ${shellQuote(body)}`].join(" \\\n  ");
+    return [...parts, `--data-raw ${shellQuoted(body)}`].join(" \\\n  ");
   }
   const base64 = typeof body === "string" ? toBase64(bytesOf(body)) : body.base64;
   const command = [...parts, "--data-binary @-"].join(" \\\n  ");
@@ -63,10 +60,10 @@ function header([name, value]: [string, string]): string {
   const basic = /^basic (\S+)$/i.exec(value)?.[1];
   if (name.toLowerCase() === "authorization" && basic !== undefined) {
     const user = fromBase64(basic);
-    if (user !== null) return `-u ${shellQuote(user)}`;
+    if (user !== null) return `-u ${shellQuoted(user)}`;
   }
   // A semicolon in place of the colon is how curl sends a header without a value.
-  return `-H ${shellQuote(value === "" ? `${name};` : `${name}: ${value}`)}`;
+  return `-H ${shellQuoted(value === "" ? `${name};` : `${name}: ${value}`)}`;
 }
 
 /** Null for what a shell's argument would not keep. */

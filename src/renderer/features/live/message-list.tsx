@@ -172,7 +172,7 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
         <span role="columnheader">state</span>
         <span role="columnheader">attempts</span>
         <span role="columnheader" className="right">
-          next retry
+          next round
         </span>
       </div>
       {size.count === 0 ? (

@@ -5,14 +5,14 @@ import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useOnce } from "../../stores/live-data.ts";
-import { clientSnippet, snippetKinds, type SnippetKind } from "./client-snippets.ts";
+import { clientSnippet, clientSnippetKinds, type ClientSnippetKind } from "./client-snippets.ts";
 
 /** Stands in until there is a source. */
 const exampleKey = "WRITE_KEY";
 
 export function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
   const about = useOnce("about.get", {}).answer;
-  const [kind, setKind] = useState<SnippetKind>("cURL");
+  const [kind, setKind] = useState<ClientSnippetKind>("cURL");
   if (about === undefined) return <section className="pane" />;
   const { ingestUrl } = about;
   const snippet = clientSnippet(kind, { ingestUrl, writeKey: writeKey ?? exampleKey });
@@ -28,7 +28,7 @@ export function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
             small
             label="Client"
             value={kind}
-            options={snippetKinds.map((each) => ({ value: each, label: each }))}
+            options={clientSnippetKinds.map((each) => ({ value: each, label: each }))}
             onChange={setKind}
           />
         </section>

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { clientSnippet, snippetKinds } from "./client-snippets.ts";
+import { clientSnippet, clientSnippetKinds } from "./client-snippets.ts";
 
 const ingestUrl = "http://127.0.0.1:4700";
 
 describe("pointing a client here", () => {
-  test.each(snippetKinds)("%s names the address and the write key", (kind) => {
+  test.each(clientSnippetKinds)("%s names the address and the write key", (kind) => {
     const snippet = clientSnippet(kind, { ingestUrl, writeKey: "wk_1" });
     expect(snippet).toMatch(/127\.0\.0\.1(:4700|",\n  port: 4700)/);
     expect(snippet).toContain("wk_1");

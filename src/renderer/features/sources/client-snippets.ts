@@ -1,11 +1,13 @@
 /** How a client is pointed here, with real values: whole programs that run as they are. */
 
-export const snippetKinds = ["cURL", "Node", "Go", "Python", "Ruby", "PHP", "browser"] as const;
-export type SnippetKind = (typeof snippetKinds)[number];
+import { shellQuoted } from "../../kit/shell-quoted.ts";
+
+export const clientSnippetKinds = ["cURL", "Node", "Go", "Python", "Ruby", "PHP", "browser"] as const;
+export type ClientSnippetKind = (typeof clientSnippetKinds)[number];
 
 type SnippetValues = { ingestUrl: string; writeKey: string };
 
-export function clientSnippet(kind: SnippetKind, { ingestUrl, writeKey }: SnippetValues): string {
+export function clientSnippet(kind: ClientSnippetKind, { ingestUrl, writeKey }: SnippetValues): string {
   const key = JSON.stringify(writeKey);
   const url = JSON.stringify(ingestUrl);
   const { host, hostname, port, protocol } = new URL(ingestUrl);
@@ -124,10 +126,6 @@ const analytics = AnalyticsBrowser.load(
 analytics.track("Order Completed", { total: 184.5, currency: "EUR" });
 `;
   }
-}
-
-function shellQuoted(text: string): string {
-  return /^[\w.:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** JSON's escapes are Ruby's, where `#` may begin an expression. */

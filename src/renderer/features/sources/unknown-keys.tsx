@@ -59,7 +59,7 @@ function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, last
       }}
     >
       <div className="unknown-what">
-        <code className="strong clip isolate">{writeKey === "" ? "(an empty key)" : writeKey}</code>
+        <code className="strong clip isolate">{writeKey}</code>
         <span className="muted clip">
           {count(requests)} {requests === 1 ? "request" : "requests"} kept, first {clockTime(Date.parse(firstAt))}, last{" "}
           {clockTime(Date.parse(lastAt))} to <code className="isolate">{lastPath}</code>
@@ -83,4 +83,4 @@ function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, last
 }
 
 /** A key tells little; it is still better than nothing until a name is given. */
-const suggestedName = (writeKey: string): string => `Source of ${writeKey.slice(0, 40) || "the empty key"}`;
+const suggestedName = (writeKey: string): string => `Source of ${writeKey.slice(0, 40)}`;

@@ -10,7 +10,7 @@ export const now = Date.UTC(2026, 10, 21);
 
 const texts = ["", "a", "b", "ab", "10", "9", "\u0000", "a\u0000", "\ud83d\ude00", "\ud83d", "\ude00", "\uffee", "__proto__", 'q"\\'];
 const numbers = [0, -0, 1, 2, 2.5, 0.1, 0.2, -3, 1e21, 1e-7, 2 ** 53, 2 ** 53 + 2, 1.7e308];
-export const names = ["a", "b", "__proto__", "constructor", "", 'x"y', "\ud800"] as const;
+const names = ["a", "b", "__proto__", "constructor", "", 'x"y', "\ud800"] as const;
 /** As a message gives them and a store keeps them: never empty. */
 const eventNames = ["Seen", "Bought", "__proto__"] as const;
 const days = [0.000_000_01, 0.5, 1, 3, 7];

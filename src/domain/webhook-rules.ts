@@ -4,7 +4,6 @@ export const maxWebhooks = 5;
 export const maxHeaders = 5;
 
 const parts = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i;
-// oxlint-disable-next-line no-control-regex
 const blankOrControl = /[\s\u0000-\u0020\u007f-\u009f]/;
 const forbiddenInHost = /[<>^|%[\]@\\:"`{}]/;
 

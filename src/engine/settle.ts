@@ -22,10 +22,8 @@ export function createSettle({ activity, clock, store, station, changes }: Settl
     const { signal, abort } = limited(timeoutMs);
     const isSettled = (): boolean => activity.isQuiet(clock.isRunning()) && !station.hasQueued();
     for (;;) {
-      // oxlint-disable-next-line no-await-in-loop -- looked at again after each change
       await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
       if (isSettled() || signal.aborted) break;
-      // oxlint-disable-next-line no-await-in-loop -- looked at again after each change
       await nextChange(changes, signal);
     }
     abort();

@@ -105,12 +105,11 @@ function wrongCounts({ attributes, children }: XmlElement): string[] {
   );
 }
 
-// ── as much of XML as such a document has; whatever is not well-formed throws ────────────────────────────────
-
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 // What XML 1.0 allows in a document at all.
 const legal = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 
+/** As much of XML as such a document has; whatever is not well-formed throws. */
 export function readXml(xml: string): XmlElement {
   if (!legal.test(xml)) throw new Error("There are characters that XML does not allow.");
   const head = /^<\?xml version="1\.0" encoding="UTF-8"\?>\s*/.exec(xml);

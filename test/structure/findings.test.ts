@@ -9,7 +9,7 @@ function findings(texts: Record<string, string>, rest: Partial<Repository> = {})
     files: Object.entries(texts).map(([path, text]) => readSourceFile(path, text)),
     manifest,
     commandsOf: () => [],
-    exceptions: { long: {}, early: {}, silentPackages: {} },
+    exceptions: { long: {}, silentPackages: {} },
     ...rest,
   });
 }
@@ -108,13 +108,11 @@ test("a package that the program imports when it runs is not only there for the 
 
 test("an exception holds, and is refused when nothing needs it any more", () => {
   const long = { "src/serve.ts": "a reason" };
-  const early = { "src/next.ts": "a reason" };
   const silentPackages = { quiet: "a reason" };
-  const texts = { "src/serve.ts": "\n".repeat(400), "src/next.ts": "export const next = 1;" };
-  const given = { exceptions: { long, early, silentPackages }, manifest: { ...manifest, devDependencies: { quiet: "1" } } };
+  const texts = { "src/serve.ts": "\n".repeat(400) };
+  const given = { exceptions: { long, silentPackages }, manifest: { ...manifest, devDependencies: { quiet: "1" } } };
   expect(findings(texts, given)).toEqual([]);
   expect(findings({ "src/serve.ts": "" }, { ...given, manifest })).toEqual([
-    "src/next.ts needs no exception any more: take it out of test/structure/exceptions.json.",
     "src/serve.ts needs no exception any more: take it out of test/structure/exceptions.json.",
     "quiet needs no exception any more: take it out of test/structure/exceptions.json.",
   ]);

@@ -22,8 +22,6 @@ type Manifest = {
 /** Each with its reason. */
 type Exceptions = {
   long: Record<string, string>;
-  /** Files that stand before what will use them. */
-  early: Record<string, string>;
   silentPackages: Record<string, string>;
 };
 
@@ -35,7 +33,7 @@ type Finding = { about: string; sentence: string };
 export function findingsIn({ files, manifest, commandsOf, exceptions }: Repository): string[] {
   const reach = reachOf(files, manifest);
   return [
-    ...except(exceptions.early, [...deadExports(files, reach.named), ...unreachedFiles(files, reach)]),
+    ...except({}, [...deadExports(files, reach.named), ...unreachedFiles(files, reach)]),
     ...except(exceptions.long, longFiles(files)),
     ...except(exceptions.silentPackages, unusedPackages(files, manifest, commandsOf)),
     ...except({}, missingPackages(files, manifest, reach)),

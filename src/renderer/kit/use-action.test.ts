@@ -50,7 +50,7 @@ describe("an action", () => {
     state().run(action);
     expect(state().problem).toBeNull();
     state().run(() => {
-      // oxlint-disable-next-line no-throw-literal -- what code that is not ours may do
+      // What code that is not ours may do.
       throw "no error at all";
     }, "another");
     await vi.waitFor(() => expect(state().problem?.message).toBe("no error at all"));

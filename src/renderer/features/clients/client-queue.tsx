@@ -24,7 +24,6 @@ export function ClientQueue({ client, queue, current }: { client: Client; queue:
           {Array.from({ length: flushAt }, (_, place) => {
             const waiting = queue[place];
             return (
-              // oxlint-disable-next-line react/no-array-index-key -- a place of the queue is what it is
               <li
                 key={place}
                 className={place < queued ? "taken" : undefined}

@@ -22,13 +22,14 @@ export function SecretField({
   const [isShown, setIsShown] = useState(false);
   const [saved, setSaved] = useState<string | null>(null);
   const { problem, run } = useAction();
-  const isSaved = value === undefined && hasSharedSecret;
+  const isUnchanged = value === undefined;
+  const isSaved = isUnchanged && hasSharedSecret;
 
   // Once it has been changed or taken back, what was shown is not what is there.
   useEffect(() => {
     setSaved(null);
-    if (value === undefined) setIsShown(false);
-  }, [value === undefined, hasSharedSecret]);
+    if (isUnchanged) setIsShown(false);
+  }, [isUnchanged, hasSharedSecret]);
 
   const show = async (): Promise<void> => {
     if (isSaved && destinationId !== null) setSaved((await call("destinations.secret", { id: destinationId })).sharedSecret);

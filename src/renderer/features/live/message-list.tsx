@@ -59,6 +59,7 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- when it follows again, and for the rows of another filter
   }, [rows, isFollowing]);
 
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- what is shown is looked at after each drawing, and only the first draws again
   useLayoutEffect(() => {
     if (viewport === 0) return;
     if (!isPlaced.current && rows.loaded()) {

@@ -49,7 +49,6 @@ function createList(size: number) {
   const settled = async (): Promise<void> => {
     for (let before = -1; before !== drawn + readings.length;) {
       before = drawn + readings.length;
-      // oxlint-disable-next-line no-await-in-loop -- each turn may start another reading
       for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
     }
   };
@@ -81,7 +80,6 @@ describe("the rows of the deliveries that wait", () => {
     expect(list.shown(0, 29)).toEqual(from(1, 30));
     for (const first of [100, 700, 5400, 5380, 640, 19_970, 0]) {
       list.rows.look(first, first + 29);
-      // oxlint-disable-next-line no-await-in-loop -- one view after the other
       await list.settled();
       expect(list.shown(first, first + 29)).toEqual(from(first + 1, 30));
       expect(from(0, 20_000).filter((place) => list.rows.rowAt(place) !== undefined).length).toBeLessThan(160);

@@ -46,7 +46,6 @@ export function ScenariosView() {
   const openFiles = async (files: readonly File[]): Promise<void> => {
     for (const file of files) {
       if (file.size > longestFile) throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
-      // oxlint-disable-next-line no-await-in-loop -- in their order
       add(await file.text());
     }
   };

@@ -1,9 +1,9 @@
 /** The whole program with one source, as tests of ingest and routing need it; it stops with the test. */
 
-import { afterEach } from "vitest";
-import { createApp } from "../../src/app.ts";
-import type { AnswerOf, CallName, InputOf } from "../../src/contract/contract.ts";
+import { onTestFinished } from "vitest";
+import type { AnswerOf, InputOf } from "../../src/contract/contract.ts";
 import { basic } from "./ingest-client.ts";
+import { starting } from "./running-app.ts";
 
 export const writeKey = "wk_test";
 
@@ -13,38 +13,13 @@ type Payload = { type: string; messageId: string; timestamp: string; event?: str
 
 export type IngestApp = Awaited<ReturnType<typeof startIngestApp>>;
 
-const started: { stop(): Promise<void>; reported: unknown[] }[] = [];
-afterEach(async () => {
-  for (const { stop, reported } of started.splice(0)) {
-    await stop();
-    if (reported.length > 0) throw new AggregateError(reported, "Unexpected errors were reported");
-  }
-});
-
 export async function startIngestApp({
   data = ":memory:",
   source = {},
 }: { data?: string; source?: Partial<InputOf<"sources.create">> } = {}) {
-  const reported: unknown[] = [];
-  const app = createApp({
-    data,
-    ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
-    version: "0.0.0",
-    report: (error) => reported.push(error),
-  });
-  const { ingestUrl } = await app.start();
-  let running = true;
-  const stop = async (): Promise<void> => {
-    if (running) await app.stop();
-    running = false;
-  };
-  started.push({ stop, reported });
-
-  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
-    const { status, body } = await app.api.call(name, input);
-    if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
-    return body as AnswerOf<Name>;
-  }
+  const start = await starting({}, { onCleanup: onTestFinished });
+  const app = await start.app({ data });
+  const { call, ingestUrl } = app;
 
   async function send(path: string, body: unknown, { method = "POST", key = writeKey, headers = {} }: Sending = {}) {
     const response = await fetch(`${ingestUrl}${path}`, {
@@ -62,17 +37,16 @@ export async function startIngestApp({
     return Promise.all(items.toReversed().map(({ id }) => call("messages.get", { id })));
   }
 
-  const known = (await call("sources.list", {})).items.find((each) => each.writeKey === writeKey);
   return {
     /** The plain answer of the control API, for calls that are refused. */
-    api: app.api.call,
+    api: app.answer,
     call,
     send,
     messages,
-    stop,
+    stop: app.stop,
     port: Number(new URL(ingestUrl).port),
     url: ingestUrl,
-    source: known ?? (await call("sources.create", { name: "Shop", writeKey, ...source })),
+    source: await app.source({ writeKey, ...source }),
     /** A test endpoint that answers 200, and a destination that sends there. */
     async destination(draft: Partial<InputOf<"destinations.create">> & { sourceIds: string[] }) {
       const endpoint = await call("endpoints.create", { name: "Receiver", steps: [{ do: "answer", status: 200 }] });

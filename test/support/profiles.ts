@@ -9,7 +9,7 @@ type Profile = AnswerOf<"profiles.get">;
 /** An app with the source `key`. */
 export async function shop(start: Start, options: Parameters<Start["app"]>[0] = {}): Promise<RunningApp> {
   const app = await start.app(options);
-  await app.call("sources.create", { name: "Shop", writeKey: "key" });
+  await app.source();
   return app;
 }
 

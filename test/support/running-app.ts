@@ -98,10 +98,17 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
     return newest.items[0]?.id ?? "";
   }
 
+  /** The first source; `key` when there is none yet. */
+  async function source(draft: Partial<InputOf<"sources.create">> = {}): Promise<AnswerOf<"sources.list">["items"][number]> {
+    const [known] = (await call("sources.list", {})).items;
+    return known ?? call("sources.create", { name: "Shop", writeKey: "key", ...draft });
+  }
+
   return {
     ...addresses,
     changes: app.api.changes,
     call,
+    source,
     ingest,
     /** One track; answers the id of its message. */
     send,
@@ -110,16 +117,14 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       const batch = Array.from({ length: count }, (_, index) => ({ type: "track", userId: `u${index}`, event: "Bought" }));
       for (let at = 0; at < count; at += 500) await ingest("/v1/batch", { batch: batch.slice(at, at + 500) });
     },
-    /** The source `key` when there is none yet, and a destination with these webhooks; answers the destination. */
+    /** A destination of the first source with these webhooks. */
     async destination(
       webhooks: (string | { url: string; headers?: Record<string, string> })[],
       more: Partial<InputOf<"destinations.create">> = {},
     ): Promise<AnswerOf<"destinations.create">> {
-      const known = (await call("sources.list", {})).items[0];
-      const source = known ?? (await call("sources.create", { name: "Shop", writeKey: "key" }));
       return call("destinations.create", {
         name: "Receivers",
-        sourceIds: [source.id],
+        sourceIds: [(await source()).id],
         webhooks: webhooks.map((webhook) => (typeof webhook === "string" ? { url: webhook } : webhook)),
         ...more,
       });

@@ -79,11 +79,6 @@ export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
   };
 }
 
-/** Turns of the event loop, for sockets and holds to catch up, until the condition holds. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
-
 export function unwrap<Value>(value: Value | Problem): Value {
   if (isProblem(value)) throw new Error(`${value.code}: ${value.message}`);
   return value;

@@ -3,7 +3,8 @@ import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { askWithNode, askWithUndici, curl, hasCurl } from "../../../test/support/foreign-clients.ts";
 import type { Seen } from "../../../test/support/foreign-clients.ts";
-import { startEndpoints, testAuthority, until } from "../../../test/support/running-endpoints.ts";
+import { until } from "../../../test/support/running-app.ts";
+import { startEndpoints, testAuthority } from "../../../test/support/running-endpoints.ts";
 import type { Step } from "../../domain/configuration.ts";
 
 type Case = { name: string; step: Step; node: Partial<Seen>; undici: Partial<Seen>; curlExit: number; status: number | null };

@@ -37,4 +37,27 @@ describe("a destination", () => {
       ["/5", {}],
     ]);
   });
+
+  test("that could not be saved leaves the focus on the button that saves", async ({ open, inspector }) => {
+    const { destination } = await inspector.shop();
+    const guarded = await open(`/destinations/${destination.id}`);
+    const { page } = guarded;
+    const { url, save, problems } = destinationsPage(page);
+    guarded.expect(/net::ERR_/);
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const { promise: cut, resolve: cutIt } = Promise.withResolvers<void>();
+    await page.route(`**/api/destinations/${destination.id}`, async (route) => {
+      ask();
+      await cut;
+      await route.abort();
+    });
+    await url(1).fill("http://billing.localhost/1");
+    await save.focus();
+    await page.keyboard.press("Enter");
+    await asked;
+    await save.and(page.locator("[aria-disabled=true]")).waitFor();
+    cutIt();
+    await problems.filter({ hasText: "Hookyard does not answer" }).waitFor();
+    expect(await save.evaluate((button) => button.matches(":focus"))).toBe(true);
+  });
 });

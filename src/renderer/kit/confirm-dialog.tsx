@@ -35,7 +35,7 @@ export function ConfirmDialog({ open, onClose, title, children, action, onConfir
       actions={
         <>
           <Button onClick={close}>Keep</Button>
-          <Button look="primary" disabled={isBusy} onClick={() => run(confirm)}>
+          <Button look="primary" isBusy={isBusy} onClick={() => run(confirm)}>
             {action}
           </Button>
         </>

@@ -13,12 +13,14 @@ type ButtonProps = Omit<ComponentPropsWithRef<"button">, "className"> & {
   icon?: IconName;
   /** The key that does the same. */
   shortcut?: string;
+  /** What it set off is under way. It looks disabled, and keeps the focus, which a disabled button loses. */
+  isBusy?: boolean;
 };
 
-export function Button({ look = "outlined", small = false, icon, shortcut, children, type = "button", ...rest }: ButtonProps) {
+export function Button({ look = "outlined", small = false, icon, shortcut, isBusy, children, type = "button", ...rest }: ButtonProps) {
   const name = ["btn", look === "outlined" ? "" : look, small ? "small" : ""].filter(Boolean).join(" ");
   return (
-    <button {...rest} type={type} className={name} aria-keyshortcuts={shortcut}>
+    <button {...rest} type={type} className={name} aria-keyshortcuts={shortcut} aria-disabled={isBusy || undefined}>
       {icon === undefined ? null : <Icon name={icon} />}
       {children}
       {shortcut === undefined ? null : <Kbd>{shortcut}</Kbd>}

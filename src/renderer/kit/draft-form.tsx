@@ -38,7 +38,7 @@ export function DraftForm({
       {hasBar ? (
         <footer className="save-bar">
           <ProblemText error={problem} />
-          <Button type="submit" look="primary" disabled={isBusy}>
+          <Button type="submit" look="primary" isBusy={isBusy}>
             {save}
           </Button>
           <Button onClick={onDiscard}>Discard</Button>

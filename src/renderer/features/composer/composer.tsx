@@ -115,7 +115,7 @@ function Form({ onDone }: { onDone: () => void }) {
         />
       </Labelled>
       <div className="composer-actions">
-        <Button look="primary" icon="send" type="submit" disabled={isBusy} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
+        <Button look="primary" icon="send" type="submit" isBusy={isBusy} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
           Send
         </Button>
         {sent === null ? null : <Answer sent={sent} onDone={onDone} />}

@@ -133,7 +133,7 @@ export class Station {
     return queued > 0 && this.#hasRunnable();
   }
 
-  /** Whether a full lane is all that anything waits for. */
+  /** Whether anything waits for a connection's place, or could be taken up now. */
   hasQueued(): boolean {
     return this.#lanes.hasWaiting() || this.#hasRunnable();
   }

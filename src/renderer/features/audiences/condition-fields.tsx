@@ -55,19 +55,18 @@ export function EventFields({
           <span className="rule-word">{atLeast === 1 ? "time," : "times,"}</span>
         </>
       ) : null}
-      <span className="rule-word">within</span>
-      <NumberField
-        label="Within days; empty for ever"
-        value={withinDays ?? null}
-        min={0.001}
-        max={36_500}
-        placeholder="∞"
-        onChange={(n) => set({ withinDays: n ?? undefined })}
-      />
-      <span className="rule-word">days</span>
-      <Button small look="quiet" icon="add" onClick={() => setWhere([...where, newProperty()])}>
-        property
-      </Button>
+      <span className="rule-together">
+        <span className="rule-word">within</span>
+        <NumberField
+          label="Within days; empty for ever"
+          value={withinDays ?? null}
+          min={0.001}
+          max={36_500}
+          placeholder="∞"
+          onChange={(n) => set({ withinDays: n ?? undefined })}
+        />
+        <span className="rule-word">days</span>
+      </span>
       {where.length === 0 ? null : (
         <ul className="rule-where" aria-label={`Properties of ${event}`}>
           {where.map((property, place) => (
@@ -86,6 +85,9 @@ export function EventFields({
           ))}
         </ul>
       )}
+      <Button small look="quiet" icon="add" onClick={() => setWhere([...where, newProperty()])}>
+        property
+      </Button>
     </>
   );
 }

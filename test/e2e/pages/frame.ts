@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 
 export function framePage(page: Page) {
   const clock = page.getByRole("group", { name: "The clock" });
+  const status = page.getByRole("contentinfo");
   const views = page.getByRole("navigation", { name: "Views", exact: true });
   return {
     clock,
@@ -16,10 +17,10 @@ export function framePage(page: Page) {
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
     viewLink: (label: string) => views.getByRole("link", { name: label }),
     links: views.getByRole("link"),
-    trouble: page.getByRole("contentinfo").getByRole("alert"),
-    status: page.getByRole("contentinfo"),
+    trouble: status.getByRole("alert"),
+    status,
     toast: page.locator(".toast"),
-    /** Shown while the program does not answer. */
-    lost: page.getByRole("alert").filter({ hasText: "Hookyard does not answer" }),
+    /** Shown while the program does not answer; the view may say the same of what it wanted to read. */
+    lost: status.getByRole("alert").filter({ hasText: "Hookyard does not answer" }),
   };
 }

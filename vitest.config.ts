@@ -16,7 +16,11 @@ export default defineConfig({
     // Every file has its own real sockets and stores, and waits for them half of its time: three at a time keep two cores busy.
     maxWorkers: 3,
     projects: [
-      { resolve, test: { ...patience, name: "parts", include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] } },
+      {
+        resolve,
+        // Nothing of the product is kept in modules, so the files that a worker runs share them, which takes a fifth of the time less.
+        test: { ...patience, name: "parts", isolate: false, include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] },
+      },
       {
         test: {
           ...patience,

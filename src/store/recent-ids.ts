@@ -1,21 +1,62 @@
 /**
  * The message ids of the last 24 hours, in memory, by hash: tells in a few nanoseconds that a message id is new. A
- * hit is only a candidate; the row itself decides. Open addressing over two flat arrays: 24 MB for a million.
+ * hit is only a candidate; the row itself decides. 64 tables instead of one, because a table grows in one go: a large one
+ * would stop the event loop for as long as a frame or four.
  */
 
+const tables = 64;
+/** Places of an empty table. */
+const smallest = 1 << 8;
 const emptyKey = -1;
 
-export class RecentIds {
-  #keys: Float64Array;
-  #ids: Float64Array;
-  #size = 0;
-  #oldestRelevant: () => number;
+/** `oldestRelevant` answers the first row that is still within the 24 hours; asked when a table is full. */
+type OldestRelevant = () => number;
 
-  /** `oldestRelevant` answers the first row that is still within the 24 hours; asked when the table is full. */
-  constructor(oldestRelevant: () => number) {
+export class RecentIds {
+  #oldestRelevant: OldestRelevant;
+  #tables: Table[] = [];
+
+  constructor(oldestRelevant: OldestRelevant) {
     this.#oldestRelevant = oldestRelevant;
-    this.#keys = new Float64Array(1 << 12).fill(emptyKey);
-    this.#ids = new Float64Array(1 << 12);
+    this.clear();
+  }
+
+  add(hash: number, id: number): void {
+    this.#tableOf(hash)?.add(hash, id);
+  }
+
+  /** Takes back what was added. */
+  remove(hash: number, id: number): void {
+    this.#tableOf(hash)?.remove(hash, id);
+  }
+
+  /** Rows whose message id has this hash. */
+  find(hash: number): Iterable<number> {
+    return this.#tableOf(hash)?.find(hash) ?? [];
+  }
+
+  has(hash: number): boolean {
+    return this.#tableOf(hash)?.has(hash) ?? false;
+  }
+
+  clear(): void {
+    this.#tables = Array.from({ length: tables }, () => new Table(this.#oldestRelevant));
+  }
+
+  #tableOf(hash: number): Table | undefined {
+    return this.#tables[hash % tables];
+  }
+}
+
+/** Open addressing over two flat arrays, a quarter to half full: 32 to 64 bytes an id. */
+class Table {
+  #keys = new Float64Array(smallest).fill(emptyKey);
+  #ids = new Float64Array(smallest);
+  #size = 0;
+  #oldestRelevant: OldestRelevant;
+
+  constructor(oldestRelevant: OldestRelevant) {
+    this.#oldestRelevant = oldestRelevant;
   }
 
   add(hash: number, id: number): void {
@@ -23,7 +64,6 @@ export class RecentIds {
     this.#place(hash, id);
   }
 
-  /** Takes back what was added. */
   remove(hash: number, id: number): void {
     const mask = this.#keys.length - 1;
     let gap = spread(hash) & mask;
@@ -41,7 +81,6 @@ export class RecentIds {
     this.#size -= 1;
   }
 
-  /** Rows whose message id has this hash. */
   *find(hash: number): Generator<number> {
     const mask = this.#keys.length - 1;
     for (let at = spread(hash) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
@@ -57,12 +96,8 @@ export class RecentIds {
     return false;
   }
 
-  clear(): void {
-    this.#allocate(0);
-  }
-
   #allocate(room: number): void {
-    let capacity = 1 << 12;
+    let capacity = smallest;
     while (capacity < room * 2) capacity *= 2;
     this.#keys = new Float64Array(capacity).fill(emptyKey);
     this.#ids = new Float64Array(capacity);

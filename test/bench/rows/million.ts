@@ -151,7 +151,7 @@ export const eventLoop: Row = {
   run: (options) =>
     withDirectory(async (data) => {
       copyStore(millionStore(options), data);
-      // 60,000 messages: enough for the table of recent message ids to grow once, which it does in one go.
+      // 60,000 messages: enough for the tables of recent message ids to grow once.
       const seconds = options.quick ? 5 : 30;
       const program = await startProgram(data, { nodeFlags: watchLoop });
       const receiver = startScript("receiver.ts");

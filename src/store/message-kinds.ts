@@ -19,6 +19,8 @@ const maxBlocks = 2500;
 /** Where there is no message: no type has this number. */
 const none = 0xff_ff_ff_ff;
 
+export const anyKind: KindTest = (kind) => kind !== none;
+
 export class MessageKinds {
   #read;
   #newestBefore;

@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageRowId } from "../domain/ids.ts";
 import type { MessageDetails, MessageFilter, MessageSummary, Page, QueryStore } from "../engine/ports.ts";
 import { asksOfRows, kindTestOf, rowCondition, valuesOf } from "./message-filter.ts";
-import { kindNumber, type KindTest, type MessageKinds } from "./message-kinds.ts";
+import { anyKind, kindNumber, type KindTest, type MessageKinds } from "./message-kinds.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";
 import { createTextSearch } from "./message-text.ts";
 import type { Db } from "./open.ts";
@@ -20,14 +20,14 @@ import type { Postings } from "./postings.ts";
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
 
-/** Rows that are read at once for a page. */
+/** Rows that are read at once. */
 const readAtOnce = 128;
 
 /** Messages whose rows are looked through at once: a millisecond's work or two. */
 const scannedAtOnce = 8192;
 
-/** Stretches between two turns of the event loop: a block of kinds or postings that is read for the first time takes a millisecond. */
-const stretchesPerTurn = 8;
+/** Pieces of a walk between two turns of the event loop: a block of kinds or postings that is read for the first time takes a millisecond. */
+const piecesPerTurn = 8;
 
 type Walk = {
   stretches: Iterable<number[]> | AsyncIterable<number[]>;
@@ -56,7 +56,7 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
     }
     if (search !== undefined) return { stretches: text.matching(search, before), isExact: !byRows && allows === null };
     if (byRows) return { stretches: scanned(filter, before), isExact: true };
-    return { stretches: kinds.matching(allows ?? (() => true), before), isExact: true };
+    return { stretches: kinds.matching(allows ?? anyKind, before), isExact: true };
   }
 
   /** Along the user, if there is one: most have fewer messages than an event. */
@@ -89,11 +89,9 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
   async function page(filter: MessageFilter, limit: number, before: number): Promise<{ rows: MessageRow[]; more: boolean }> {
     const matching = rowsBy(filter);
     const rows: MessageRow[] = [];
-    for await (const ids of withTurns(walk(filter, before).stretches)) {
-      for (let from = 0; from < ids.length; from += readAtOnce) {
-        rows.push(...matching(ids.slice(from, from + readAtOnce)));
-        if (rows.length > limit) return { rows: rows.slice(0, limit), more: true };
-      }
+    for await (const ids of inPieces(walk(filter, before).stretches, readAtOnce)) {
+      rows.push(...matching(ids));
+      if (rows.length > limit) return { rows: rows.slice(0, limit), more: true };
     }
     return { rows, more: false };
   }
@@ -105,7 +103,7 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
     const { stretches, isExact } = walk(filter, Number.MAX_SAFE_INTEGER);
     const matching = rowsBy(filter);
     let counted = 0;
-    for await (const ids of withTurns(stretches)) {
+    for await (const ids of inPieces(stretches, isExact ? Infinity : readAtOnce)) {
       counted += isExact ? ids.length : matching(ids).length;
       if (counted > totalCap) break;
     }
@@ -145,11 +143,14 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
   };
 }
 
-async function* withTurns(stretches: Walk["stretches"]): AsyncGenerator<number[]> {
-  let since = 0;
+/** Pieces of so many ids at most, with a turn of the event loop now and then. */
+async function* inPieces(stretches: Walk["stretches"], atMost: number): AsyncGenerator<number[]> {
+  let pieces = 0;
   for await (const ids of stretches) {
-    yield ids;
-    since += 1;
-    if (since % stretchesPerTurn === 0) await nextTurn();
+    for (let from = 0; from === 0 || from < ids.length; from += atMost) {
+      yield ids.slice(from, from + atMost);
+      pieces += 1;
+      if (pieces % piecesPerTurn === 0) await nextTurn();
+    }
   }
 }

@@ -8,7 +8,7 @@ import type { ComputedStore, ProfileStore, RuleStore, ToldValue, WalkOptions } f
 import { needsOfAll, valueOf, type Asks, type Computed, type Standing } from "./computed.ts";
 
 /** Users looked at between two turns of the event loop: some milliseconds' work when each of them gets a message. */
-const slice = 200;
+const slice = 50;
 
 type WalkStore = RuleStore & ComputedStore & Pick<ProfileStore, "facts" | "profileWithUser" | "user">;
 

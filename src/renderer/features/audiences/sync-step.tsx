@@ -42,7 +42,7 @@ export function SyncStep({ synced, isDone, told, words, onSync, error = null, ne
       )}
       <ProblemText error={problem ?? error} />
       <div className="sync-actions">
-        <Button icon="send" disabled={syncing !== null} onClick={() => run(onSync)}>
+        <Button icon="send" isBusy={syncing !== null} onClick={() => syncing === null && run(onSync)}>
           Sync now
         </Button>
         <span className="muted">{next}</span>

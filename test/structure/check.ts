@@ -3,6 +3,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { arrowFindings, rooms } from "./arrows.ts";
 import { codeFindings } from "./codes.ts";
 import { findingsIn } from "./findings.ts";
 import { packageFindings } from "./packages.ts";
@@ -13,8 +14,9 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
 const paths = globSync(["src/**/*", "test/**/*", "*.config.ts"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
 const manifest = JSON.parse(read("package.json"));
+const files = paths.filter((path) => sourceExtension.test(path)).map((path) => readSourceFile(path, read(path)));
 const findings = findingsIn({
-  files: paths.filter((path) => sourceExtension.test(path)).map((path) => readSourceFile(path, read(path))),
+  files,
   manifest,
   commandsOf(name) {
     const { bin = {} } = JSON.parse(read(`node_modules/${name}/package.json`));
@@ -27,6 +29,7 @@ const program = paths
   .map((path) => ({ path, text: read(path) }));
 const all = [
   ...findings,
+  ...arrowFindings(files, rooms),
   ...codeFindings(program, read("docs/errors.md")),
   ...packageFindings(manifest, read("docs/decisions/0012-dependencies.md")),
 ];

@@ -1,6 +1,6 @@
 /** What nobody needs, and what grew too long, each as one sentence. */
 
-import type { SourceFile } from "./source-file.ts";
+import { isForTests, isTest, type SourceFile } from "./source-file.ts";
 
 export type Repository = {
   files: readonly SourceFile[];
@@ -51,14 +51,6 @@ function except(reasons: Record<string, string>, findings: readonly Finding[]): 
 
 function paths(files: readonly SourceFile[]): string[] {
   return files.map(({ path }) => path);
-}
-
-function isTest(path: string): boolean {
-  return /\.test\.tsx?$/.test(path);
-}
-
-function isForTests(path: string): boolean {
-  return path.startsWith("test/") || isTest(path) || /\.fixture\.tsx?$/.test(path);
 }
 
 type Reach = {

@@ -18,6 +18,14 @@ export type SourceFile = {
 
 export const sourceExtension = /\.(ts|tsx|css|html)$/;
 
+export function isTest(path: string): boolean {
+  return /\.test\.tsx?$/.test(path);
+}
+
+export function isForTests(path: string): boolean {
+  return path.startsWith("test/") || isTest(path) || /\.fixture\.tsx?$/.test(path);
+}
+
 export function readSourceFile(path: string, text: string): SourceFile {
   const imports = new Map<string, Set<string>>();
   const packages = new Set<string>();

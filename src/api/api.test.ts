@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { z } from "zod";
+import { z } from "zod";
 import type { App } from "../app.ts";
 import { createApp } from "../app.ts";
 import type { Call } from "../contract/call.ts";
@@ -31,7 +31,8 @@ async function ask<Name extends CallName>(name: Name, input: InputOf<Name>): Pro
   const { status, body } = await app.api.call(name, input);
   expect(status, JSON.stringify(body)).toBe(calls[name].status);
   const sent = JSON.parse(JSON.stringify(body)) as unknown;
-  expect((calls[name].answer as z.ZodType).parse(sent), `${name} answers more than the contract says`).toEqual(sent);
+  const answer: z.ZodType = calls[name].answer;
+  expect(z.encode(answer, z.decode(answer, sent)), `${name} answers what the contract does not say`).toEqual(sent);
   return body as AnswerOf<Name>;
 }
 

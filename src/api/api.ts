@@ -1,9 +1,9 @@
 /**
- * The control API: checks an input against the contract, calls the handler, and makes an answer of whatever comes
- * back. Its callers are the hosts, over HTTP now and over a message port in the desktop. It knows neither: no
+ * The control API: checks an input against the contract, calls the handler, and encodes what it returns. Its callers are the hosts, over HTTP now and over a message port in the desktop. It knows neither: no
  * headers, no tokens, no sockets. It never throws.
  */
 
+import { z } from "zod";
 import type { AboutAnswer } from "../contract/about.ts";
 import type { CallName } from "../contract/contract.ts";
 import { callNamed } from "../contract/contract.ts";
@@ -13,25 +13,21 @@ import { isProblem, notFound, problem } from "../domain/problem.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
 import { storeFailure } from "../engine/store-failure.ts";
-import { clientHandlers } from "./handlers/clients.ts";
-import { audienceHandlers } from "./handlers/audiences.ts";
 import { clockHandlers } from "./handlers/clock.ts";
-import { computedTraitHandlers } from "./handlers/computed-traits.ts";
 import { configurationHandlers, type Rehearsal } from "./handlers/configuration.ts";
-import { deletionHandlers } from "./handlers/deletions.ts";
-import { deliveryHandlers } from "./handlers/deliveries.ts";
-import { destinationHandlers } from "./handlers/destinations.ts";
-import { endpointHandlers } from "./handlers/endpoints.ts";
-import { messageHandlers } from "./handlers/messages.ts";
+import { deliveryHandlers, messageHandlers } from "./handlers/messages.ts";
+import { audienceHandlers, computedTraitHandlers, deletionHandlers, profileHandlers } from "./handlers/people.ts";
 import { pipelineHandlers } from "./handlers/pipeline.ts";
-import { profileHandlers } from "./handlers/profiles.ts";
-import { retryProfileHandlers } from "./handlers/retry-profiles.ts";
 import { scenarioHandlers } from "./handlers/scenarios.ts";
 import { settingsHandlers } from "./handlers/settings.ts";
-import { sourceHandlers } from "./handlers/sources.ts";
-import { suppressionHandlers } from "./handlers/suppressions.ts";
-import { unknownKeyHandlers } from "./handlers/unknown-keys.ts";
-import { workspaceHandlers } from "./handlers/workspaces.ts";
+import {
+  clientHandlers,
+  destinationHandlers,
+  endpointHandlers,
+  retryProfileHandlers,
+  sourceHandlers,
+  workspaceHandlers,
+} from "./handlers/setup.ts";
 import type { Handlers } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
 
@@ -69,12 +65,10 @@ export function createApi({
     ...clientHandlers(pipeline),
     ...settingsHandlers(pipeline),
     ...retryProfileHandlers(pipeline),
-    ...unknownKeyHandlers(pipeline),
     ...pipelineHandlers(pipeline),
     ...configurationHandlers(pipeline, rehearse),
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
-    ...suppressionHandlers(pipeline),
     ...scenarioHandlers(scenarios),
     ...audienceHandlers(pipeline),
     ...computedTraitHandlers(pipeline),
@@ -91,7 +85,7 @@ export function createApi({
         if (isProblem(checked)) return refusal(checked);
         const handler = handlers[name as CallName] as (input: unknown) => unknown;
         const answer = await handler(checked);
-        return isProblem(answer) ? refusal(answer) : { status: call.status, body: answer };
+        return isProblem(answer) ? refusal(answer) : { status: call.status, body: z.encode(call.answer, answer) };
       } catch (error) {
         report(error);
         return refusal(storeFailure(error) ?? internalProblem);

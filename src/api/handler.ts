@@ -1,9 +1,11 @@
-/** The shape of a handler: a checked input in, the contract's answer or a problem out. */
+/** The shape of a handler: a checked input in, the engine's values or a problem out. The API encodes them. */
 
-import type { AnswerOf, CallName, CheckedInputOf } from "../contract/contract.ts";
+import type { CallName, CheckedInputOf, HandlerAnswerOf } from "../contract/contract.ts";
 import type { Problem } from "../domain/problem.ts";
 
-type Handler<Name extends CallName> = (input: CheckedInputOf<Name>) => AnswerOf<Name> | Problem | Promise<AnswerOf<Name> | Problem>;
+type Handler<Name extends CallName> = (
+  input: CheckedInputOf<Name>,
+) => HandlerAnswerOf<Name> | Problem | Promise<HandlerAnswerOf<Name> | Problem>;
 
 export type Handlers = { [Name in CallName]: Handler<Name> };
 

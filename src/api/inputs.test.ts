@@ -65,9 +65,9 @@ test("the first id of several that can be none is named with its place", async (
   const { id } = await app.call("sources.create", { name: "Shop" });
   const wrong: [CallName, object, string][] = [
     ["messages.list", { sourceId: "shop" }, "sourceId: shop is not the id of a source."],
-    ["messages.list", { sourceId: [id, "shop"] }, "sourceId: shop is not the id of a source."],
-    ["destinations.create", { name: "D", sourceIds: [id, "shop"], webhooks: [] }, "sourceIds[1]: there is no source shop."],
-    ["audiences.create", { name: "A", members: [], destinationIds: ["here"] }, "destinationIds[0]: there is no destination here."],
+    ["messages.list", { sourceId: [id, "shop"] }, "sourceId[1]: shop is not the id of a source."],
+    ["destinations.create", { name: "D", sourceIds: [id, "shop"], webhooks: [] }, "sourceIds[1]: shop is not the id of a source."],
+    ["audiences.create", { name: "A", members: [], destinationIds: ["here"] }, "destinationIds[0]: here is not the id of a destination."],
   ];
   for (const [name, input, message] of wrong) {
     const { status, body } = await app.answer(name, input);

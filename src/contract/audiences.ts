@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { audienceIds, destinationIds, profileIds, sourceIds } from "../domain/ids.ts";
 import type { Explanation } from "../domain/explain.ts";
 import { defineCall } from "./call.ts";
 import { rule, sync } from "./rules.ts";
-import { byId, bytes, deleted, listOf, time } from "./shapes.ts";
+import { anyMembers, byId, bytes, deleted, idOf, listOf, time } from "./shapes.ts";
 
 export const members = z
   .array(z.string().min(1).max(1000))
@@ -19,16 +20,18 @@ export const lastSync = z
   .nullable()
   .meta({ id: "LastSync", description: "The newest sync that has ended." });
 
+const id = idOf(audienceIds);
+
 const audienceAnswer = z
   .object({
-    id: z.string(),
+    id,
     name: z.string(),
     key: z.string().describe("The name in snake case: the trait that receivers get."),
     rule: rule.nullable(),
     members: members.nullable(),
     sync,
-    destinationIds: z.array(z.string()),
-    sourceId: z.string().describe("The source of the kind `audience` that its messages come from."),
+    destinationIds: z.array(idOf(destinationIds)),
+    sourceId: idOf(sourceIds).describe("The source of the kind `audience` that its messages come from."),
     size: z.int().describe("How many users receivers were told are in."),
     syncing: syncProgress,
     lastSync,
@@ -36,13 +39,12 @@ const audienceAnswer = z
     createdAt: time,
   })
   .meta({ id: "Audience" });
-export type AudienceAnswer = z.output<typeof audienceAnswer>;
 
 const draft = {
   name: z.string().min(1).max(200),
   rule: rule.optional(),
   members: members.optional(),
-  destinationIds: z.array(z.string()).optional().describe("Every enabled destination when left out."),
+  destinationIds: z.array(idOf(destinationIds)).optional().describe("Every enabled destination when left out."),
   sync: sync.optional().describe("`manual` when left out."),
 };
 export const oneOfTwo = { message: "an audience has either a `rule` or `members`", path: ["rule"] };
@@ -56,10 +58,10 @@ const audienceChanges = z
   .refine(({ rule, members }) => rule === undefined || members === undefined, oneOfTwo)
   .meta({ id: "AudienceChanges" });
 
-const user = z.object({ profileId: z.string().nullable(), userId: z.string(), traits: z.record(z.string(), z.unknown()) });
+const user = z.object({ profileId: idOf(profileIds).nullable(), userId: z.string(), traits: anyMembers });
 
 /** One condition of a rule, whether it holds for a user, and by which facts. */
-const explained: z.ZodType<Explanation> = z
+const explained: z.ZodType<Explanation, Explanation> = z
   .lazy(() => z.object({ sentence: z.string(), holds: z.boolean(), fact: z.string(), parts: z.array(explained) }))
   .meta({ id: "Explained" });
 
@@ -85,7 +87,7 @@ export const audienceCalls = [
     method: "GET",
     path: "/api/audiences/{id}",
     summary: "One audience.",
-    params: byId,
+    params: byId(id),
     answer: audienceAnswer,
   }),
   defineCall({
@@ -93,7 +95,7 @@ export const audienceCalls = [
     method: "PATCH",
     path: "/api/audiences/{id}",
     summary: "Changes what is given. Who comes or leaves by it is sent at the next sync; at once when the audience syncs after each event.",
-    params: byId,
+    params: byId(id),
     body: audienceChanges,
     answer: audienceAnswer,
   }),
@@ -102,15 +104,15 @@ export const audienceCalls = [
     method: "DELETE",
     path: "/api/audiences/{id}",
     summary: "Deletes an audience and its source. Nothing is sent; its messages stay.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
   defineCall({
     name: "audiences.sync",
     method: "POST",
     path: "/api/audiences/{id}/sync",
     summary: "Sends the changes since the last sync: `true` for who came, `false` for who left.",
-    params: byId,
+    params: byId(id),
     answer: syncAnswer,
   }),
   defineCall({
@@ -118,7 +120,7 @@ export const audienceCalls = [
     method: "GET",
     path: "/api/audiences/{id}/changes",
     summary: "What the next sync would send, with a sample of the payloads. Sends nothing.",
-    params: byId,
+    params: byId(id),
     query: z.strictObject({ sample: z.int().min(0).max(100).default(10) }),
     answer: z.object({
       entering: z.int(),

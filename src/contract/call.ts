@@ -8,11 +8,11 @@
 
 import { z } from "zod";
 import type { Problem } from "../domain/problem.ts";
-import { invalid } from "../domain/problem.ts";
+import { invalid, notFound } from "../domain/problem.ts";
 import { reporting, sentenceOf } from "./issues.ts";
 
-// The inspector's content security policy forbids compiled validators.
-z.config({ jitless: true });
+// The inspector's content security policy forbids compiled validators; the hosts use them.
+z.config({ jitless: "document" in globalThis });
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 type Members = z.ZodObject | null;
@@ -72,7 +72,10 @@ type OutputOf<Part> = Part extends z.ZodType ? z.output<Part> : unknown;
 export type CallInput<C extends Call> = InputOf<C["params"]> & InputOf<C["query"]> & InputOf<C["body"]>;
 /** What a handler gets: checked, with defaults. */
 export type CheckedInput<C extends Call> = OutputOf<C["params"]> & OutputOf<C["query"]> & OutputOf<C["body"]>;
-export type CallAnswer<C extends Call> = z.output<C["answer"]>;
+/** What a caller gets. */
+export type CallAnswer<C extends Call> = z.input<C["answer"]>;
+/** What a handler returns. */
+export type HandlerAnswer<C extends Call> = z.output<C["answer"]>;
 
 /** Checks an input from outside against the call. Members that the call does not know are refused by name. */
 export function checkInput<C extends Call>(call: C, input: unknown): CheckedInput<C> | Problem {
@@ -81,15 +84,25 @@ export function checkInput<C extends Call>(call: C, input: unknown): CheckedInpu
   }
   const rest = new Map<string, unknown>(Object.entries(input));
   const checked: Record<string, unknown> = {};
+  let missing: Problem | null = null;
   for (const part of [call.params, call.query]) {
     if (part === null) continue;
     const members = Object.keys(part.shape).filter((name) => rest.has(name));
     const result = part.safeParse(Object.fromEntries(members.map((name) => [name, rest.get(name)])), reporting);
-    if (!result.success) return invalid(sentenceOf(result.error.issues));
+    if (!result.success) {
+      missing ??= missingIn(result.error.issues, part === call.params);
+      if (missing === null) return invalid(sentenceOf(result.error.issues));
+    }
     Object.assign(checked, result.data);
     for (const name of members) rest.delete(name);
   }
   const result = (call.body ?? z.strictObject({})).safeParse(Object.fromEntries(rest), reporting);
   if (!result.success) return invalid(sentenceOf(result.error.issues));
-  return Object.assign(checked, result.data) as CheckedInput<C>;
+  return missing ?? (Object.assign(checked, result.data) as CheckedInput<C>);
+}
+
+/** An id in the path that cannot be one names nothing that exists. */
+function missingIn([issue]: readonly z.core.$ZodIssue[], isPath: boolean): Problem | null {
+  const what: unknown = issue?.code === "custom" ? issue.params?.["missing"] : undefined;
+  return isPath && typeof what === "string" ? notFound(what, String(issue?.input)) : null;
 }

@@ -1,17 +1,22 @@
 import { z } from "zod";
+import { clientIds, sourceIds } from "../domain/ids.ts";
 import { wireModes } from "../domain/configuration.ts";
 import { messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, deleted, listOf, page, time } from "./shapes.ts";
+import { byId, cursorOf, deleted, idOf, listOf, page, recordedPageOf, time } from "./shapes.ts";
 
 const wire = z.enum(wireModes);
 const callType = z.enum(messageTypes).exclude(["delete"]);
 
+const id = idOf(clientIds);
+/** The number of the last item of a page. */
+const cursor = cursorOf<number>({ parse: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : null), format: String });
+
 const clientMembers = {
-  id: z.string(),
+  id,
   name: z.string(),
   writeKey: z.string(),
-  sourceId: z.string().nullable().describe("The source that has its write key now."),
+  sourceId: idOf(sourceIds).nullable().describe("The source that has its write key now."),
   wire,
   flushAt: z.int(),
   flushAfter: z.int().describe("Milliseconds of clock time since the last flush."),
@@ -35,7 +40,6 @@ const clientMembers = {
 };
 
 const client = z.object(clientMembers).meta({ id: "Client" });
-export type ClientAnswer = z.output<typeof client>;
 
 const clientCall = z
   .object({ type: callType, messageId: z.string(), event: z.string().nullable(), userId: z.string().nullable() })
@@ -66,7 +70,6 @@ const clientBatch = z
     nextTryAt: time.nullable(),
   })
   .meta({ id: "ClientBatch" });
-export type ClientBatchAnswer = z.output<typeof clientBatch>;
 
 const clientDetails = z
   .object({
@@ -75,12 +78,11 @@ const clientDetails = z
     current: clientBatch.nullable().describe("The batch that is on the wire or waits for its next try."),
   })
   .meta({ id: "ClientDetails" });
-export type ClientDetailsAnswer = z.output<typeof clientDetails>;
 
 export const clientDraft = z
   .strictObject({
     name: z.string(),
-    sourceId: z.string().optional().describe("Sends with the write key that this source has at this moment."),
+    sourceId: idOf(sourceIds).optional().describe("Sends with the write key that this source has at this moment."),
     writeKey: z.string().optional().describe("Any write key, also one that no source has."),
     wire: wire.optional(),
     flushAt: z.int().optional(),
@@ -89,15 +91,6 @@ export const clientDraft = z
     strict: z.boolean().optional(),
   })
   .meta({ id: "ClientDraft" });
-
-function recorded<Item extends z.ZodType>(item: Item) {
-  return z.object({
-    items: z.array(item),
-    nextCursor: z.string().nullable(),
-    total: z.int(),
-    dropped: z.int().describe("Recorded, and gone to make room for newer ones."),
-  });
-}
 
 export const clientCalls = [
   defineCall({ name: "clients.list", method: "GET", path: "/api/clients", summary: "All simulated clients.", answer: listOf(client) }),
@@ -115,7 +108,7 @@ export const clientCalls = [
     method: "GET",
     path: "/api/clients/{id}",
     summary: "One simulated client, its queue, and the batch that it is sending.",
-    params: byId,
+    params: byId(id),
     answer: clientDetails,
   }),
   defineCall({
@@ -123,7 +116,7 @@ export const clientCalls = [
     method: "PATCH",
     path: "/api/clients/{id}",
     summary: "Changes what is given, while it runs. Fewer `flushAt` than are queued is a flush.",
-    params: byId,
+    params: byId(id),
     body: clientDraft.partial(),
     answer: clientDetails,
   }),
@@ -132,15 +125,15 @@ export const clientCalls = [
     method: "DELETE",
     path: "/api/clients/{id}",
     summary: "Closes a simulated client and forgets it. What it holds is sent all the same.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
   defineCall({
     name: "clients.call",
     method: "POST",
     path: "/api/clients/{id}/calls",
     summary: "Makes one call, as a program would. What is wrong with it is said at once, and nothing is queued then.",
-    params: byId,
+    params: byId(id),
     body: z.strictObject({ type: callType, call: z.unknown().describe("The members of the call.") }),
     answer: z.object({
       messageId: z.string(),
@@ -153,7 +146,7 @@ export const clientCalls = [
     method: "POST",
     path: "/api/clients/{id}/flush",
     summary: "Sends what is queued. Does not wait for the answer.",
-    params: byId,
+    params: byId(id),
     answer: clientDetails,
   }),
   defineCall({
@@ -161,7 +154,7 @@ export const clientCalls = [
     method: "POST",
     path: "/api/clients/{id}/close",
     summary: "Sends what is queued, with all its tries, and takes no more calls.",
-    params: byId,
+    params: byId(id),
     body: z.strictObject({
       timeoutMs: z.int().min(0).max(86_400_000).optional().describe("Clock time after which what is not sent is given up."),
     }),
@@ -172,7 +165,7 @@ export const clientCalls = [
     method: "POST",
     path: "/api/clients/{id}/reopen",
     summary: "After a close: takes calls again, as when its program is started again.",
-    params: byId,
+    params: byId(id),
     answer: clientDetails,
   }),
   defineCall({
@@ -180,7 +173,7 @@ export const clientCalls = [
     method: "POST",
     path: "/api/clients/{id}/generate",
     summary: "Lets it make calls by itself, drawn from the seed, at a pace of the clock. Takes the place of those that it is making.",
-    params: byId,
+    params: byId(id),
     body: z.strictObject({ count: z.int().min(1).max(10_000), perSecond: z.number().min(0.01).max(1000) }),
     answer: clientDetails,
   }),
@@ -189,7 +182,7 @@ export const clientCalls = [
     method: "DELETE",
     path: "/api/clients/{id}/generate",
     summary: "It makes no more calls by itself.",
-    params: byId,
+    params: byId(id),
     answer: clientDetails,
   }),
   defineCall({
@@ -197,24 +190,25 @@ export const clientCalls = [
     method: "GET",
     path: "/api/clients/{id}/batches",
     summary: "Its batches with all their tries, newest first: those under way, and the newest 200 that have ended.",
-    params: byId,
-    query: z.strictObject(page),
-    answer: recorded(clientBatch),
+    params: byId(id),
+    query: z.strictObject(page(cursor)),
+    answer: recordedPageOf(clientBatch, cursor),
   }),
   defineCall({
     name: "clients.log",
     method: "GET",
     path: "/api/clients/{id}/log",
     summary: "Its debug log, as `DEBUG=analytics` writes it, newest line first: the newest 1,000.",
-    params: byId,
-    query: z.strictObject(page),
-    answer: recorded(
+    params: byId(id),
+    query: z.strictObject(page(cursor)),
+    answer: recordedPageOf(
       z.object({
         number: z.int(),
         at: time,
         event: z.enum(["queued", "flushed", "sending", "sent", "retried", "failed", "closed"]),
         line: z.string(),
       }),
+      cursor,
     ),
   }),
 ] as const;

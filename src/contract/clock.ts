@@ -7,7 +7,6 @@ const mode = z.enum(["real", "faster", "paused"]);
 const clockAnswer = z
   .object({ now: time, mode, speed: z.number(), nextDueAt: time.nullable().describe("When the next thing is due.") })
   .meta({ id: "Clock" });
-export type ClockAnswer = z.output<typeof clockAnswer>;
 
 export const clockCalls = [
   defineCall({ name: "clock.get", method: "GET", path: "/api/clock", summary: "The clock.", answer: clockAnswer }),

@@ -1,18 +1,21 @@
 import { z } from "zod";
+import { computedTraitIds, destinationIds, profileIds, sourceIds } from "../domain/ids.ts";
 import { lastSync, syncProgress } from "./audiences.ts";
 import { defineCall } from "./call.ts";
 import { computation, sync } from "./rules.ts";
-import { byId, deleted, listOf, time } from "./shapes.ts";
+import { byId, deleted, idOf, listOf, time } from "./shapes.ts";
+
+const id = idOf(computedTraitIds);
 
 const computedTraitAnswer = z
   .object({
-    id: z.string(),
+    id,
     name: z.string(),
     key: z.string().describe("The name in snake case: the trait that receivers get."),
     computation,
     sync,
-    destinationIds: z.array(z.string()),
-    sourceId: z.string().describe("The source of the kind `audience` that its messages come from."),
+    destinationIds: z.array(idOf(destinationIds)),
+    sourceId: idOf(sourceIds).describe("The source of the kind `audience` that its messages come from."),
     users: z.int().describe("How many users have a value."),
     syncing: syncProgress,
     lastSync: lastSync.describe("`entered` counts the values that were sent, `left` those that went away."),
@@ -20,13 +23,12 @@ const computedTraitAnswer = z
     createdAt: time,
   })
   .meta({ id: "ComputedTrait" });
-export type ComputedTraitAnswer = z.output<typeof computedTraitAnswer>;
 
 const computedTraitDraft = z
   .strictObject({
     name: z.string().min(1).max(200),
     computation,
-    destinationIds: z.array(z.string()).optional().describe("Every enabled destination when left out."),
+    destinationIds: z.array(idOf(destinationIds)).optional().describe("Every enabled destination when left out."),
     sync: sync.optional().describe("`manual` when left out."),
   })
   .meta({ id: "ComputedTraitDraft" });
@@ -53,7 +55,7 @@ export const computedTraitCalls = [
     method: "GET",
     path: "/api/computed-traits/{id}",
     summary: "One computed trait.",
-    params: byId,
+    params: byId(id),
     answer: computedTraitAnswer,
   }),
   defineCall({
@@ -61,7 +63,7 @@ export const computedTraitCalls = [
     method: "PATCH",
     path: "/api/computed-traits/{id}",
     summary: "Changes what is given. Values that change by it are sent at the next sync; at once when it syncs after each event.",
-    params: byId,
+    params: byId(id),
     body: computedTraitDraft.partial(),
     answer: computedTraitAnswer,
   }),
@@ -70,15 +72,15 @@ export const computedTraitCalls = [
     method: "DELETE",
     path: "/api/computed-traits/{id}",
     summary: "Deletes a computed trait and its source. Nothing is sent; its messages stay.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
   defineCall({
     name: "computedTraits.sync",
     method: "POST",
     path: "/api/computed-traits/{id}/sync",
     summary: "Sends the values that changed since the last sync.",
-    params: byId,
+    params: byId(id),
     answer: z.object({ entered: z.int().describe("Values sent."), left: z.int().describe("Values that went away, sent as null.") }),
   }),
   defineCall({
@@ -90,7 +92,7 @@ export const computedTraitCalls = [
     answer: z.object({
       count: z.int(),
       profiles: z.int(),
-      sample: z.array(z.object({ profileId: z.string(), userId: z.string(), value: z.unknown() })),
+      sample: z.array(z.object({ profileId: idOf(profileIds), userId: z.string(), value: z.unknown() })),
     }),
   }),
 ] as const;

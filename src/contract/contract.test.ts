@@ -114,6 +114,6 @@ describe("checking an input", () => {
   });
 
   test("joins the members of the path and the body", () => {
-    expect(checkInput(calls["messages.pin"], { id: "msg_1", pinned: true })).toEqual({ id: "msg_1", pinned: true });
+    expect(checkInput(calls["messages.pin"], { id: "msg_00000000a", pinned: true })).toEqual({ id: 10, pinned: true });
   });
 });

@@ -1,7 +1,7 @@
 /** Every call between the pipeline and its users, once. */
 
 import { aboutCalls } from "./about.ts";
-import type { Call, CallAnswer, CallInput, CheckedInput } from "./call.ts";
+import type { Call, CallAnswer, CallInput, CheckedInput, HandlerAnswer } from "./call.ts";
 import { audienceCalls } from "./audiences.ts";
 import { clientCalls } from "./clients.ts";
 import { clockCalls } from "./clock.ts";
@@ -51,6 +51,7 @@ export type CallName = keyof typeof calls;
 export type InputOf<Name extends CallName> = CallInput<(typeof calls)[Name]>;
 export type CheckedInputOf<Name extends CallName> = CheckedInput<(typeof calls)[Name]>;
 export type AnswerOf<Name extends CallName> = CallAnswer<(typeof calls)[Name]>;
+export type HandlerAnswerOf<Name extends CallName> = HandlerAnswer<(typeof calls)[Name]>;
 
 export function callNamed(name: string): Call | undefined {
   return Object.hasOwn(calls, name) ? calls[name as CallName] : undefined;

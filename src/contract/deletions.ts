@@ -1,13 +1,17 @@
 import { z } from "zod";
+import { deletionIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { deletionStates } from "../domain/deletion.ts";
 import { defineCall } from "./call.ts";
-import { byId, deleted, page, pageOf, time } from "./shapes.ts";
+import { byId, cursorOf, deleted, idOf, page, pageOf, time } from "./shapes.ts";
 
 const userId = z.string().min(1).max(1000);
 
+const id = idOf(deletionIds);
+const cursor = cursorOf(deletionIds);
+
 const deletionAnswer = z
   .object({
-    id: z.string(),
+    id,
     state: z
       .enum(deletionStates)
       .describe("The first of these that any of its deliveries is in; `nothing_to_send` when no delivery came of it."),
@@ -18,15 +22,16 @@ const deletionAnswer = z
         userId: z.string(),
         known: z.boolean().describe("Whether a profile with this userId was there."),
         detail: z.string().describe("What was done, in a sentence."),
-        sourceIds: z.array(z.string()).describe("The sources that know the user and have a destination enabled: one delete message each."),
-        messageIds: z.array(z.string()).describe("Of those delete messages, for `GET /api/messages/{id}`."),
+        sourceIds: z
+          .array(idOf(sourceIds))
+          .describe("The sources that know the user and have a destination enabled: one delete message each."),
+        messageIds: z.array(idOf(messageIds)).describe("Of those delete messages, for `GET /api/messages/{id}`."),
       }),
     ),
   })
   .meta({ id: "Deletion" });
-export type DeletionAnswer = z.output<typeof deletionAnswer>;
 
-const suppression = z.object({ userId: z.string(), since: time, deletionId: z.string().nullable() }).meta({ id: "Suppression" });
+const suppression = z.object({ userId: z.string(), since: time, deletionId: id.nullable() }).meta({ id: "Suppression" });
 
 export const deletionCalls = [
   defineCall({
@@ -34,8 +39,8 @@ export const deletionCalls = [
     method: "GET",
     path: "/api/deletions",
     summary: "Deletion requests, newest first.",
-    query: z.strictObject(page),
-    answer: pageOf(deletionAnswer),
+    query: z.strictObject(page(cursor)),
+    answer: pageOf(deletionAnswer, cursor),
   }),
   defineCall({
     name: "deletions.create",
@@ -54,7 +59,7 @@ export const deletionCalls = [
     method: "GET",
     path: "/api/deletions/{id}",
     summary: "One deletion request.",
-    params: byId,
+    params: byId(id),
     answer: deletionAnswer,
   }),
   defineCall({
@@ -62,16 +67,16 @@ export const deletionCalls = [
     method: "DELETE",
     path: "/api/deletions/{id}",
     summary: "Forgets a deletion request. Its messages and suppressions stay.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
   defineCall({
     name: "suppressions.list",
     method: "GET",
     path: "/api/suppressions",
     summary: "Suppressed users, by userId.",
-    query: z.strictObject({ ...page, search: z.string().optional().describe("From the beginning of the userId.") }),
-    answer: pageOf(suppression),
+    query: z.strictObject({ ...page(z.string()), search: z.string().optional().describe("From the beginning of the userId.") }),
+    answer: pageOf(suppression, z.string()),
   }),
   defineCall({
     name: "suppressions.lift",

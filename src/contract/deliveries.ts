@@ -1,15 +1,31 @@
 import { z } from "zod";
+import { attemptIds, deliveryIds, destinationIds, jobIds, messageIds, type DeliveryId, webhookIds } from "../domain/ids.ts";
 import { deliveryStates, messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, bytes, listOf, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+import { byId, bytes, cursorOf, idOf, isoTime, listOf, page, pageOf, recordedHeaders, time } from "./shapes.ts";
 
 const deliveryState = z.enum(deliveryStates).meta({ id: "DeliveryState" });
 
+const id = idOf(deliveryIds);
+
+/** A delivery; in the order of due times, its due time and a slash before it. */
+type Place = DeliveryId | { at: number; id: DeliveryId };
+const cursor = cursorOf<Place>({
+  parse(text) {
+    const [time, id] = text.includes("/") ? text.split("/", 2) : [undefined, text];
+    const delivery = deliveryIds.parse(id ?? "");
+    if (delivery === null || time === undefined) return delivery;
+    const at = Date.parse(time);
+    return Number.isNaN(at) ? null : { at, id: delivery };
+  },
+  format: (place) => (typeof place === "number" ? deliveryIds.format(place) : `${isoTime(place.at)}/${deliveryIds.format(place.id)}`),
+});
+
 const deliverySummary = z
   .object({
-    id: z.string(),
-    messageRowId: z.string().describe("The `id` of its message."),
-    destinationId: z.string(),
+    id,
+    messageRowId: idOf(messageIds).describe("The `id` of its message."),
+    destinationId: idOf(destinationIds),
     state: deliveryState,
     reason: z.string().nullable(),
     createdAt: time,
@@ -19,7 +35,7 @@ const deliverySummary = z
     rounds: z.int(),
   })
   .meta({ id: "DeliverySummary" });
-export type DeliverySummaryAnswer = z.output<typeof deliverySummary>;
+export type DeliverySummaryAnswer = z.input<typeof deliverySummary>;
 
 const listedDelivery = z
   .object({
@@ -33,15 +49,14 @@ const listedDelivery = z
       .describe("Its rounds in short: of several attempts the success, else the longest."),
   })
   .meta({ id: "ListedDelivery" });
-export type ListedDeliveryAnswer = z.output<typeof listedDelivery>;
 
 const phase = z.number().optional();
 
 const attempt = z
   .object({
-    id: z.string(),
+    id: idOf(attemptIds),
     round: z.int(),
-    webhookId: z.string(),
+    webhookId: idOf(webhookIds),
     webhookUrl: z.string(),
     startedAt: time,
     durationMs: z.number(),
@@ -71,7 +86,7 @@ const attempt = z
       .nullable(),
   })
   .meta({ id: "Attempt" });
-export type AttemptAnswer = z.output<typeof attempt>;
+export type AttemptAnswer = z.input<typeof attempt>;
 
 export const deliveryDetails = z
   .object({
@@ -81,11 +96,11 @@ export const deliveryDetails = z
     attempts: z.array(attempt),
   })
   .meta({ id: "DeliveryDetails" });
-export type DeliveryDetailsAnswer = z.output<typeof deliveryDetails>;
+export type DeliveryDetailsAnswer = z.input<typeof deliveryDetails>;
 
 const job = z
   .object({
-    id: z.string(),
+    id: idOf(jobIds),
     state: z.enum(["running", "done", "cancelled"]),
     count: z.int().describe("How many deliveries matched."),
     total: z.int(),
@@ -94,7 +109,9 @@ const job = z
   })
   .meta({ id: "Job" });
 
-const filter = z.strictObject({ state: deliveryState.optional(), destinationId: z.string().optional() }).meta({ id: "DeliveryFilter" });
+const filter = z
+  .strictObject({ state: deliveryState.optional(), destinationId: idOf(destinationIds).optional() })
+  .meta({ id: "DeliveryFilter" });
 
 export const deliveryCalls = [
   defineCall({
@@ -109,9 +126,9 @@ export const deliveryCalls = [
         .describe(
           "`due`: those with `state: waiting`, the next due first; a cursor is then the `nextAttemptAt` and the `id` of a delivery, with a `/` between them.",
         ),
-      ...page,
+      ...page(cursor),
     }),
-    answer: pageOf(listedDelivery),
+    answer: pageOf(listedDelivery, cursor),
   }),
   defineCall({
     name: "deliveries.retryAll",
@@ -126,7 +143,7 @@ export const deliveryCalls = [
     method: "GET",
     path: "/api/deliveries/{id}",
     summary: "One delivery with its attempts.",
-    params: byId,
+    params: byId(id),
     answer: deliveryDetails,
   }),
   defineCall({
@@ -134,7 +151,7 @@ export const deliveryCalls = [
     method: "POST",
     path: "/api/deliveries/{id}/retry",
     summary: "Retries now. 409 while it is being sent.",
-    params: byId,
+    params: byId(id),
     answer: deliverySummary,
   }),
   defineCall({
@@ -142,10 +159,24 @@ export const deliveryCalls = [
     method: "POST",
     path: "/api/deliveries/{id}/cancel",
     summary: "Cancels it.",
-    params: byId,
+    params: byId(id),
     answer: deliverySummary,
   }),
   defineCall({ name: "jobs.list", method: "GET", path: "/api/jobs", summary: "Jobs since the start.", answer: listOf(job) }),
-  defineCall({ name: "jobs.get", method: "GET", path: "/api/jobs/{id}", summary: "How far a job is.", params: byId, answer: job }),
-  defineCall({ name: "jobs.cancel", method: "DELETE", path: "/api/jobs/{id}", summary: "Cancels a job.", params: byId, answer: job }),
+  defineCall({
+    name: "jobs.get",
+    method: "GET",
+    path: "/api/jobs/{id}",
+    summary: "How far a job is.",
+    params: byId(idOf(jobIds)),
+    answer: job,
+  }),
+  defineCall({
+    name: "jobs.cancel",
+    method: "DELETE",
+    path: "/api/jobs/{id}",
+    summary: "Cancels a job.",
+    params: byId(idOf(jobIds)),
+    answer: job,
+  }),
 ] as const;

@@ -1,16 +1,19 @@
 import { z } from "zod";
+import { destinationIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
-import { byId, deleted, headers, listOf, time } from "./shapes.ts";
+import { byId, deleted, headers, idOf, listOf, time } from "./shapes.ts";
 
 export const payloadShape = z.enum(["documented", "full"]);
 
+const id = idOf(destinationIds);
+
 const destinationAnswer = z
   .object({
-    id: z.string(),
+    id,
     name: z.string(),
     enabled: z.boolean(),
-    sourceIds: z.array(z.string()),
-    webhooks: z.array(z.object({ id: z.string(), url: z.string(), headers })),
+    sourceIds: z.array(idOf(sourceIds)),
+    webhooks: z.array(z.object({ id: idOf(webhookIds), url: z.string(), headers })),
     hasSharedSecret: z.boolean(),
     retryProfile: z.string(),
     payload: payloadShape,
@@ -18,7 +21,7 @@ const destinationAnswer = z
     createdAt: time,
   })
   .meta({ id: "Destination" });
-export type DestinationAnswer = z.output<typeof destinationAnswer>;
+export type DestinationAnswer = z.input<typeof destinationAnswer>;
 
 export const webhookDraft = z
   .strictObject({
@@ -30,7 +33,7 @@ export const webhookDraft = z
 const destinationDraft = z
   .strictObject({
     name: z.string(),
-    sourceIds: z.array(z.string()),
+    sourceIds: z.array(idOf(sourceIds)),
     webhooks: z.array(webhookDraft),
     sharedSecret: z.string().nullable().optional().describe("Null or an empty string: none."),
     enabled: z.boolean().optional().describe("True when left out."),
@@ -80,7 +83,7 @@ export const destinationCalls = [
     method: "GET",
     path: "/api/destinations/{id}",
     summary: "One destination.",
-    params: byId,
+    params: byId(id),
     answer: destinationAnswer,
   }),
   defineCall({
@@ -88,7 +91,7 @@ export const destinationCalls = [
     method: "PATCH",
     path: "/api/destinations/{id}",
     summary: "Changes what is given.",
-    params: byId,
+    params: byId(id),
     body: destinationDraft.partial(),
     answer: destinationAnswer,
   }),
@@ -97,15 +100,15 @@ export const destinationCalls = [
     method: "DELETE",
     path: "/api/destinations/{id}",
     summary: "Deletes a destination.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
   defineCall({
     name: "destinations.secret",
     method: "GET",
     path: "/api/destinations/{id}/secret",
     summary: "The shared secret, which no other answer shows.",
-    params: byId,
+    params: byId(id),
     answer: z.object({ sharedSecret: z.string().nullable() }),
   }),
 ] as const;

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { destinationIds, endpointIds, receivedRequestIds } from "../domain/ids.ts";
 import { stepActions } from "../domain/configuration.ts";
 import { defineCall } from "./call.ts";
 import { messageType } from "./messages.ts";
-import { byId, bytes, deleted, headers, listOf, page, recordedHeaders, time } from "./shapes.ts";
+import { byId, bytes, cursorOf, deleted, headers, idOf, listOf, page, recordedHeaders, recordedPageOf, time } from "./shapes.ts";
 
 const after = z.enum(["repeat-last", "start-over"]);
 
@@ -28,9 +29,12 @@ export const step = z
   })
   .meta({ id: "Step" });
 
+const id = idOf(endpointIds);
+const cursor = cursorOf(receivedRequestIds);
+
 const endpointAnswer = z
   .object({
-    id: z.string(),
+    id,
     name: z.string(),
     path: z.string(),
     url: z.string(),
@@ -45,7 +49,6 @@ const endpointAnswer = z
     }),
   })
   .meta({ id: "Endpoint" });
-export type EndpointAnswer = z.output<typeof endpointAnswer>;
 
 export const endpointDraft = z
   .strictObject({ name: z.string(), path: z.string().optional(), steps: z.array(step), after: after.optional() })
@@ -53,8 +56,8 @@ export const endpointDraft = z
 
 const receivedRequest = z
   .object({
-    id: z.string(),
-    endpointId: z.string(),
+    id: idOf(receivedRequestIds),
+    endpointId: id,
     receivedAt: time,
     tls: z.boolean(),
     method: z.string(),
@@ -72,11 +75,14 @@ const receivedRequest = z
       userId: z.string().nullable(),
     }),
     signature: z
-      .object({ value: z.string(), verifies: z.array(z.object({ destinationId: z.string(), name: z.string(), valid: z.boolean() })) })
+      .object({
+        value: z.string(),
+        verifies: z.array(z.object({ destinationId: idOf(destinationIds), name: z.string(), valid: z.boolean() })),
+      })
       .nullable(),
   })
   .meta({ id: "ReceivedRequest" });
-export type ReceivedRequestAnswer = z.output<typeof receivedRequest>;
+export type ReceivedRequestAnswer = z.input<typeof receivedRequest>;
 
 export const endpointCalls = [
   defineCall({
@@ -100,7 +106,7 @@ export const endpointCalls = [
     method: "GET",
     path: "/api/endpoints/{id}",
     summary: "One test endpoint, and where its program stands.",
-    params: byId,
+    params: byId(id),
     answer: endpointAnswer,
   }),
   defineCall({
@@ -108,7 +114,7 @@ export const endpointCalls = [
     method: "PATCH",
     path: "/api/endpoints/{id}",
     summary: "Changes what is given.",
-    params: byId,
+    params: byId(id),
     body: endpointDraft.partial(),
     answer: endpointAnswer,
   }),
@@ -117,15 +123,15 @@ export const endpointCalls = [
     method: "DELETE",
     path: "/api/endpoints/{id}",
     summary: "Deletes a test endpoint.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
   defineCall({
     name: "endpoints.rewind",
     method: "POST",
     path: "/api/endpoints/{id}/rewind",
     summary: "Back to the first step.",
-    params: byId,
+    params: byId(id),
     answer: endpointAnswer,
   }),
   defineCall({
@@ -133,22 +139,17 @@ export const endpointCalls = [
     method: "GET",
     path: "/api/endpoints/{id}/requests",
     summary: "What a test endpoint received, newest first.",
-    params: byId,
-    query: z.strictObject(page),
-    answer: z.object({
-      items: z.array(receivedRequest),
-      nextCursor: z.string().nullable(),
-      total: z.int(),
-      dropped: z.int().describe("Recorded, and gone to make room for newer ones."),
-    }),
+    params: byId(id),
+    query: z.strictObject(page(cursor)),
+    answer: recordedPageOf(receivedRequest, cursor),
   }),
   defineCall({
     name: "endpoints.clearRequests",
     method: "DELETE",
     path: "/api/endpoints/{id}/requests",
     summary: "Forgets what it received.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
   defineCall({
     name: "endpoints.presets",

@@ -55,6 +55,9 @@ function sentence(issue: Issue, above: readonly PropertyKey[]): string {
       return `${name} must be ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}.`;
     case "invalid_union":
       return unionSentence(issue, path, name);
+    case "custom":
+      // A sentence of its own, or the end of one.
+      return issue.message.endsWith(".") ? `${name}: ${issue.message}` : `${name} is not valid: ${issue.message}.`;
     default:
       return `${name} is not valid: ${issue.message}.`;
   }

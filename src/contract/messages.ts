@@ -1,18 +1,22 @@
 import { z } from "zod";
+import { destinationIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { statusPattern } from "../domain/http-status.ts";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails } from "./deliveries.ts";
-import { byId, bytes, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+import { byId, bytes, cursorOf, idOf, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
 
 export const messageType = z.enum(messageTypes).meta({ id: "MessageType" });
 export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
 
+const id = idOf(messageIds);
+const cursor = cursorOf(messageIds);
+
 export const messageSummary = z
   .object({
-    id: z.string(),
+    id,
     messageId: z.string(),
-    sourceId: z.string(),
+    sourceId: idOf(sourceIds),
     type: messageType.nullable(),
     userId: z.string().nullable(),
     anonymousId: z.string().nullable(),
@@ -28,18 +32,18 @@ export const messageSummary = z
     attempts: z.int().describe("How many were made."),
     lastStatus: z.int().nullable().describe("Of the newest answer."),
     pinned: z.boolean(),
-    replayOf: z.string().nullable(),
+    replayOf: id.nullable(),
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
     marks: z
       .array(z.object({ lane: z.int(), round: z.int(), outcome: z.enum(outcomes) }))
       .describe("Its attempts in short: a lane per webhook, counted from 0, in the order of the rounds."),
   })
   .meta({ id: "MessageSummary" });
-export type MessageSummaryAnswer = z.output<typeof messageSummary>;
+export type MessageSummaryAnswer = z.input<typeof messageSummary>;
 
 export const decision = z
   .object({
-    destinationId: z.string(),
+    destinationId: idOf(destinationIds),
     routed: z.boolean(),
     reason: z.string(),
     detail: z.string(),
@@ -51,7 +55,7 @@ export const messageDetails = z
   .object({
     ...messageSummary.shape,
     detail: z.string().nullable(),
-    duplicateOf: z.string().nullable(),
+    duplicateOf: id.nullable(),
     warnings: z.array(z.string()),
     raw: bytes,
     request: z
@@ -61,7 +65,7 @@ export const messageDetails = z
     deliveries: z.array(deliveryDetails),
   })
   .meta({ id: "MessageDetails" });
-export type MessageDetailsAnswer = z.output<typeof messageDetails>;
+export type MessageDetailsAnswer = z.input<typeof messageDetails>;
 
 export const messageCalls = [
   defineCall({
@@ -70,7 +74,7 @@ export const messageCalls = [
     path: "/api/messages",
     summary: "Messages, newest first. A member given several times means any of its values.",
     query: z.strictObject({
-      sourceId: oneOrMany(z.string()).optional(),
+      sourceId: oneOrMany(idOf(sourceIds)).optional(),
       type: oneOrMany(messageType).optional(),
       state: oneOrMany(messageState).optional(),
       userId: oneOrMany(z.string()).optional().describe("Known or anonymous."),
@@ -83,16 +87,16 @@ export const messageCalls = [
         .optional()
         .describe("How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`."),
       search: z.string().optional().describe("Free text, in the bytes of the message as it came."),
-      ...page,
+      ...page(cursor),
     }),
-    answer: pageOf(messageSummary),
+    answer: pageOf(messageSummary, cursor),
   }),
   defineCall({
     name: "messages.get",
     method: "GET",
     path: "/api/messages/{id}",
     summary: "One message with all that came of it.",
-    params: byId,
+    params: byId(id),
     answer: messageDetails,
   }),
   defineCall({
@@ -100,7 +104,7 @@ export const messageCalls = [
     method: "POST",
     path: "/api/messages/{id}/replay",
     summary: "Sends the same message as a new one.",
-    params: byId,
+    params: byId(id),
     answer: messageSummary,
   }),
   defineCall({
@@ -108,7 +112,7 @@ export const messageCalls = [
     method: "POST",
     path: "/api/messages/{id}/pin",
     summary: "A pinned message survives retention.",
-    params: byId,
+    params: byId(id),
     body: z.strictObject({ pinned: z.boolean() }),
     answer: messageSummary,
   }),

@@ -1,24 +1,36 @@
 import { z } from "zod";
+import { audienceIds, computedTraitIds, messageIds, profileIds, sourceIds, type ProfileId } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
-import { byId, page, pageOf, time } from "./shapes.ts";
+import { anyMembers, byId, cursorOf, idOf, page, pageOf, time } from "./shapes.ts";
+
+const id = idOf(profileIds);
+/** Profiles are listed by when they were seen last, and those of one time by their id. */
+const cursor = cursorOf<{ lastSeenAt: number; id: ProfileId }>({
+  parse(text) {
+    const [, at = "", name = ""] = /^(-?\d{1,16})\.(\w+)$/.exec(text) ?? [];
+    const id = profileIds.parse(name);
+    return id === null ? null : { lastSeenAt: Number(at), id };
+  },
+  format: ({ lastSeenAt, id }) => `${lastSeenAt}.${profileIds.format(id)}`,
+});
 
 const identity = z
   .object({
     kind: z.enum(["userId", "anonymousId"]),
     value: z.string(),
     since: time,
-    messageId: z.string().describe("The message that brought it."),
+    messageId: idOf(messageIds).describe("The message that brought it."),
   })
   .meta({ id: "Identity" });
 
 const profileSummary = z.object({
-  id: z.string(),
+  id,
   userId: z.string().nullable().describe("The newest known one; null while the profile is anonymous."),
   anonymousId: z.string().nullable().describe("One of an anonymous profile's, for a list."),
   firstSeenAt: time,
   lastSeenAt: time,
   events: z.int().describe("How many it has done."),
-  traits: z.record(z.string(), z.unknown()).describe("In a list, the first hundred by name."),
+  traits: anyMembers.describe("In a list, the first hundred by name."),
   audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were told that the user is in."),
 });
 const profileAnswer = profileSummary.meta({ id: "Profile" });
@@ -26,8 +38,8 @@ const profileAnswer = profileSummary.meta({ id: "Profile" });
 const profileDetails = profileSummary
   .extend({
     identities: z.array(identity),
-    traitList: z.array(z.object({ name: z.string(), value: z.unknown(), at: time, messageId: z.string() })).describe("By name."),
-    groups: z.array(z.object({ groupId: z.string(), traits: z.record(z.string(), z.unknown()), at: time })),
+    traitList: z.array(z.object({ name: z.string(), value: z.unknown(), at: time, messageId: idOf(messageIds) })).describe("By name."),
+    groups: z.array(z.object({ groupId: z.string(), traits: anyMembers, at: time })),
     eventList: z
       .array(
         z.object({
@@ -36,13 +48,13 @@ const profileDetails = profileSummary
           firstAt: time,
           lastAt: time,
           lastProperties: z.unknown(),
-          lastMessageId: z.string(),
+          lastMessageId: idOf(messageIds),
         }),
       )
       .describe("The newest first."),
-    sourceIds: z.array(z.string()).describe("The sources that know the user."),
-    computed: z.array(z.object({ id: z.string(), name: z.string(), key: z.string(), value: z.unknown(), since: time })),
-    memberships: z.array(z.object({ id: z.string(), name: z.string(), key: z.string(), since: time })),
+    sourceIds: z.array(idOf(sourceIds)).describe("The sources that know the user."),
+    computed: z.array(z.object({ id: idOf(computedTraitIds), name: z.string(), key: z.string(), value: z.unknown(), since: time })),
+    memberships: z.array(z.object({ id: idOf(audienceIds), name: z.string(), key: z.string(), since: time })),
     history: z
       .array(
         z.object({
@@ -53,15 +65,13 @@ const profileDetails = profileSummary
               "`identified`: an anonymous profile learned its user. `merged`: another profile was joined to this one. `moved`: an anonymousId went on to another user.",
             ),
           detail: z.string(),
-          messageId: z.string(),
+          messageId: idOf(messageIds),
         }),
       )
       .describe("How the identities were joined, oldest first."),
     suppressed: z.boolean(),
   })
   .meta({ id: "ProfileDetails" });
-export type ProfileAnswer = z.output<typeof profileAnswer>;
-export type ProfileDetailsAnswer = z.output<typeof profileDetails>;
 
 export const profileCalls = [
   defineCall({
@@ -70,19 +80,19 @@ export const profileCalls = [
     path: "/api/profiles",
     summary: "Profiles, last seen first.",
     query: z.strictObject({
-      ...page,
+      ...page(cursor),
       search: z.string().optional().describe("In their identities, from the beginning."),
       userId: z.string().optional().describe("The profile that has this userId."),
-      audienceId: z.string().optional().describe("Members of this audience."),
+      audienceId: idOf(audienceIds).optional().describe("Members of this audience."),
     }),
-    answer: pageOf(profileAnswer),
+    answer: pageOf(profileAnswer, cursor),
   }),
   defineCall({
     name: "profiles.get",
     method: "GET",
     path: "/api/profiles/{id}",
     summary: "One profile with everything that is known of it.",
-    params: byId,
+    params: byId(id),
     answer: profileDetails,
   }),
   defineCall({

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { retryProfileIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
-import { byId, deleted, listOf } from "./shapes.ts";
+import { byId, deleted, idOf, listOf } from "./shapes.ts";
 
 const schedule = z
   .discriminatedUnion("kind", [
@@ -21,9 +22,8 @@ const members = {
 };
 
 const retryProfileAnswer = z
-  .object({ id: z.string().nullable().describe("Null for a built-in one."), builtIn: z.boolean(), ...members })
+  .object({ id: idOf(retryProfileIds).nullable().describe("Null for a built-in one."), builtIn: z.boolean(), ...members })
   .meta({ id: "RetryProfile" });
-export type RetryProfileAnswer = z.output<typeof retryProfileAnswer>;
 
 const retryProfileChanges = z.strictObject(members).partial();
 /** What is left out is as in `documented`. */
@@ -51,7 +51,7 @@ export const retryProfileCalls = [
     method: "GET",
     path: "/api/retry-profiles/{id}",
     summary: "One retry profile, by its id or its name.",
-    params: byId,
+    params: byId(z.string()),
     answer: retryProfileAnswer,
   }),
   defineCall({
@@ -59,7 +59,7 @@ export const retryProfileCalls = [
     method: "PATCH",
     path: "/api/retry-profiles/{id}",
     summary: "Changes what is given.",
-    params: byId,
+    params: byId(z.string()),
     body: retryProfileChanges,
     answer: retryProfileAnswer,
   }),
@@ -68,7 +68,7 @@ export const retryProfileCalls = [
     method: "DELETE",
     path: "/api/retry-profiles/{id}",
     summary: "Deletes a custom retry profile.",
-    params: byId,
-    answer: deleted,
+    params: byId(z.string()),
+    answer: deleted(z.string()),
   }),
 ] as const;

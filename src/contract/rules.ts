@@ -49,7 +49,7 @@ const all = z.strictObject({ all: listed("All of these hold.") });
 const any = z.strictObject({ any: listed("At least one of these holds.") });
 const not = z.strictObject({ not: z.lazy(() => part) });
 
-const part: z.ZodType<Rule> = z
+const part: z.ZodType<Rule, Rule> = z
   .lazy(() => z.union([traitCondition, eventCondition, all, any, not]))
   .meta({
     id: "Rule",
@@ -89,13 +89,25 @@ function namesOf(names: readonly string[]): string {
   return `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
 }
 
-/** Looked at for its size first: what is nested without end would otherwise be followed to its end. */
-export const rule: z.ZodType<Rule, Rule> = z.preprocess((value, context) => {
+export const rule = withCheck(part, (value) => {
   const size = checkRule(value);
-  const misfits: Misfit[] = size === null ? misfitsOf(value, []) : [{ code: "custom", path: [], message: size }];
-  for (const misfit of misfits) context.issues.push(misfit as z.core.$ZodRawIssue);
-  return value;
-}, part);
+  return size === null ? misfitsOf(value, []) : [{ code: "custom", path: [], message: size }];
+});
+
+/**
+ * Checks an input before the schema looks at it, so that endless nesting is not followed to its end. `z.preprocess` does the same,
+ * but its schemas cannot be encoded.
+ */
+function withCheck<Value>(schema: z.ZodType<Value, Value>, check: (value: unknown) => Misfit[]): z.ZodType<Value, Value> {
+  const checked = z.lazy(() => schema);
+  const { run } = checked._zod;
+  checked._zod.run = (payload, context) => {
+    const misfits = context.direction === "backward" ? [] : check(payload.value);
+    for (const misfit of misfits) payload.issues.push(misfit as z.core.$ZodRawIssue);
+    return misfits.length === 0 ? run(payload, context) : payload;
+  };
+  return checked;
+}
 
 export const computation: z.ZodType<Computation, Computation> = z
   .strictObject({

@@ -5,12 +5,12 @@
 
 import { z } from "zod";
 import { defineCall } from "./call.ts";
-import { byId, deleted, listOf, time } from "./shapes.ts";
+import { byId, deleted, listOf, timeText } from "./shapes.ts";
 
 const place = { line: z.int().describe("From 1."), column: z.int().describe("From 1.") };
 
 const scenarioProblem = z.object({ ...place, message: z.string() }).meta({ id: "ScenarioProblem" });
-export type ScenarioProblem = z.output<typeof scenarioProblem>;
+export type ScenarioProblem = z.input<typeof scenarioProblem>;
 
 const scenarioAttempt = z
   .object({
@@ -22,7 +22,7 @@ const scenarioAttempt = z
     error: z.string().nullable().describe("In words."),
   })
   .meta({ id: "ScenarioAttempt" });
-export type ScenarioAttempt = z.output<typeof scenarioAttempt>;
+export type ScenarioAttempt = z.input<typeof scenarioAttempt>;
 
 const scenarioDifference = z
   .object({
@@ -33,7 +33,7 @@ const scenarioDifference = z
     attemptsBefore: z.int().describe("How many more there were before those."),
   })
   .meta({ id: "ScenarioDifference" });
-export type ScenarioDifference = z.output<typeof scenarioDifference>;
+export type ScenarioDifference = z.input<typeof scenarioDifference>;
 
 const scenarioExpectation = z
   .object({
@@ -46,7 +46,7 @@ const scenarioExpectation = z
     moreDifferences: z.int().describe("How many things more were not as expected."),
   })
   .meta({ id: "ScenarioExpectationResult" });
-export type ScenarioExpectationResult = z.output<typeof scenarioExpectation>;
+export type ScenarioExpectationResult = z.input<typeof scenarioExpectation>;
 
 const scenarioStep = z
   .object({
@@ -63,7 +63,7 @@ const scenarioStep = z
     expectations: z.array(scenarioExpectation),
   })
   .meta({ id: "ScenarioStepResult" });
-export type ScenarioStepResult = z.output<typeof scenarioStep>;
+export type ScenarioStepResult = z.input<typeof scenarioStep>;
 
 const scenarioReport = z
   .object({
@@ -72,13 +72,13 @@ const scenarioReport = z
     description: z.string().nullable(),
     state: z.enum(["running", "passed", "failed", "unusable"]),
     seed: z.int(),
-    startedAt: time,
-    endedAt: time,
+    startedAt: timeText,
+    endedAt: timeText,
     steps: z.array(scenarioStep),
     problems: z.array(scenarioProblem).describe("Why the file is unusable."),
   })
   .meta({ id: "ScenarioReport" });
-export type ScenarioReport = z.output<typeof scenarioReport>;
+export type ScenarioReport = z.input<typeof scenarioReport>;
 
 const scenarioText = z.string().max(1_000_000).describe("A scenario file: YAML.");
 
@@ -90,7 +90,7 @@ const readyScenario = z
     text: z.string().describe("The file as it is."),
   })
   .meta({ id: "ReadyScenario" });
-export type ReadyScenario = z.output<typeof readyScenario>;
+export type ReadyScenario = z.input<typeof readyScenario>;
 
 const scenarioRun = z
   .object({
@@ -98,7 +98,7 @@ const scenarioRun = z
     report: scenarioReport.describe("Grows while the scenario runs: steps that are still to come are `waiting`."),
   })
   .meta({ id: "ScenarioRun" });
-export type ScenarioRunAnswer = z.output<typeof scenarioRun>;
+export type ScenarioRunAnswer = z.input<typeof scenarioRun>;
 
 export const scenarioCalls = [
   defineCall({
@@ -157,7 +157,7 @@ export const scenarioCalls = [
     method: "GET",
     path: "/api/scenario-runs/{id}",
     summary: "One run.",
-    params: byId,
+    params: byId(z.string()),
     answer: scenarioRun,
   }),
   defineCall({
@@ -165,7 +165,7 @@ export const scenarioCalls = [
     method: "DELETE",
     path: "/api/scenario-runs/{id}",
     summary: "Ends a run that is under way, and forgets it.",
-    params: byId,
-    answer: deleted,
+    params: byId(z.string()),
+    answer: deleted(z.string()),
   }),
 ] as const;

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { sourceIds } from "../domain/ids.ts";
 import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, deleted, listOf, time } from "./shapes.ts";
+import { byId, deleted, idOf, listOf, time } from "./shapes.ts";
 
 export const answerMode = z.enum(["explain", "production"]);
 const sourceKind = z.enum(sourceKinds);
@@ -18,9 +19,11 @@ export const ingestFault = z
   })
   .meta({ id: "IngestFault" });
 
+const id = idOf(sourceIds);
+
 export const sourceAnswer = z
   .object({
-    id: z.string(),
+    id,
     name: z.string(),
     kind: z.enum([...sourceKinds, "audience"]).describe("A source of the kind `audience` is one audience's or computed trait's own."),
     writeKey: z.string(),
@@ -31,7 +34,7 @@ export const sourceAnswer = z
     createdAt: time,
   })
   .meta({ id: "Source" });
-export type SourceAnswer = z.output<typeof sourceAnswer>;
+export type SourceAnswer = z.input<typeof sourceAnswer>;
 
 export const sourceDraft = z
   .strictObject({
@@ -61,7 +64,7 @@ export const sourceCalls = [
     method: "GET",
     path: "/api/sources/{id}",
     summary: "One source.",
-    params: byId,
+    params: byId(id),
     answer: sourceAnswer,
   }),
   defineCall({
@@ -69,7 +72,7 @@ export const sourceCalls = [
     method: "PATCH",
     path: "/api/sources/{id}",
     summary: "Changes what is given.",
-    params: byId,
+    params: byId(id),
     body: sourceDraft.partial(),
     answer: sourceAnswer,
   }),
@@ -78,7 +81,7 @@ export const sourceCalls = [
     method: "POST",
     path: "/api/sources/{id}/send",
     summary: "Sends one call to the ingest port as this source, over HTTP as a client would; answers what the port said.",
-    params: byId,
+    params: byId(id),
     body: z.strictObject({
       type: z
         .enum([...messageTypes, "batch"])
@@ -93,7 +96,7 @@ export const sourceCalls = [
     method: "DELETE",
     path: "/api/sources/{id}",
     summary: "Deletes a source. Its messages stay.",
-    params: byId,
-    answer: deleted,
+    params: byId(id),
+    answer: deleted(id),
   }),
 ] as const;

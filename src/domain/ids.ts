@@ -24,9 +24,13 @@ export type ClientId = Id<"client">;
 
 const width = 9;
 
-function spelling<T extends Id<string>>(prefix: string) {
+/** How an id is written in the API, and what it is the id of. */
+export type IdSpelling<T extends number> = { what: string; format(id: T): string; parse(text: string): T | null };
+
+function spelling<T extends Id<string>>(prefix: string, what: string): IdSpelling<T> {
   const pattern = new RegExp(`^${prefix}_([0-9a-z]{${width}})$`);
   return {
+    what,
     format: (id: T): string => `${prefix}_${id.toString(36).padStart(width, "0")}`,
     parse: (text: string): T | null => {
       const digits = pattern.exec(text)?.[1];
@@ -37,18 +41,18 @@ function spelling<T extends Id<string>>(prefix: string) {
   };
 }
 
-export const sourceIds = spelling<SourceId>("src");
-export const destinationIds = spelling<DestinationId>("dst");
-export const webhookIds = spelling<WebhookId>("whk");
-export const messageIds = spelling<MessageRowId>("msg");
-export const deliveryIds = spelling<DeliveryId>("dlv");
-export const attemptIds = spelling<AttemptId>("att");
-export const endpointIds = spelling<EndpointId>("ept");
-export const receivedRequestIds = spelling<ReceivedRequestId>("rcv");
-export const jobIds = spelling<JobId>("job");
-export const retryProfileIds = spelling<RetryProfileId>("rtp");
-export const profileIds = spelling<ProfileId>("prf");
-export const audienceIds = spelling<AudienceId>("aud");
-export const computedTraitIds = spelling<ComputedTraitId>("trt");
-export const deletionIds = spelling<DeletionId>("del");
-export const clientIds = spelling<ClientId>("clt");
+export const sourceIds = spelling<SourceId>("src", "source");
+export const destinationIds = spelling<DestinationId>("dst", "destination");
+export const webhookIds = spelling<WebhookId>("whk", "webhook");
+export const messageIds = spelling<MessageRowId>("msg", "message");
+export const deliveryIds = spelling<DeliveryId>("dlv", "delivery");
+export const attemptIds = spelling<AttemptId>("att", "attempt");
+export const endpointIds = spelling<EndpointId>("ept", "test endpoint");
+export const receivedRequestIds = spelling<ReceivedRequestId>("rcv", "received request");
+export const jobIds = spelling<JobId>("job", "job");
+export const retryProfileIds = spelling<RetryProfileId>("rtp", "retry profile");
+export const profileIds = spelling<ProfileId>("prf", "profile");
+export const audienceIds = spelling<AudienceId>("aud", "audience");
+export const computedTraitIds = spelling<ComputedTraitId>("trt", "computed trait");
+export const deletionIds = spelling<DeletionId>("del", "deletion request");
+export const clientIds = spelling<ClientId>("clt", "client");

@@ -280,7 +280,7 @@ export type DeliveryDetails = DeliverySummary & {
 };
 
 /** A delivery as a list shows it: with what it delivers, and a mark for each round. */
-export type ListedDelivery = DeliverySummary & Pick<MessageSummary, "type" | "event" | "userId" | "anonymousId"> & { marks: RoundMark[] };
+type ListedDelivery = DeliverySummary & Pick<MessageSummary, "type" | "event" | "userId" | "anonymousId"> & { marks: RoundMark[] };
 
 /** Of several attempts the success, else the longest; the round's start. */
 export type RoundMark = { round: number; startedAt: number; outcome: Outcome };

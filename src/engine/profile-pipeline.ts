@@ -57,7 +57,7 @@ export type Audiences = {
   explain(rule: Rule, userId: string): Promise<{ matches: boolean; until: number | null; explained: Explanation } | Problem>;
 };
 
-export type ComputedTraitView = ComputedTrait & { destinationIds: DestinationId[]; users: number; syncing: SyncProgress | null };
+type ComputedTraitView = ComputedTrait & { destinationIds: DestinationId[]; users: number; syncing: SyncProgress | null };
 type ComputedTraitDraft = { name: string; key?: string; computation: Computation; destinationIds?: DestinationId[]; sync?: Sync };
 
 export type ComputedTraits = {

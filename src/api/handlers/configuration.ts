@@ -4,8 +4,7 @@ import { invalid, isProblem } from "../../domain/problem.ts";
 import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../handler.ts";
 import { audienceEntries, computedTraitEntries, exportComputations, keyOf } from "./configured-computations.ts";
-import { webhooksFrom } from "./destinations.ts";
-import { completeProfile } from "./retry-profiles.ts";
+import { completeProfile, webhooksFrom } from "./setup.ts";
 
 /** A pipeline of its own, in memory and never started, to try things on. */
 export type Rehearsal = { pipeline: Pipeline; stop(): Promise<void> };

@@ -1,53 +1,98 @@
-import type { InputOf } from "../../contract/contract.ts";
-import type { MessageRowId } from "../../domain/ids.ts";
-import { messageIds, sourceIds } from "../../domain/ids.ts";
-import type { Problem } from "../../domain/problem.ts";
-import { isProblem, notFound } from "../../domain/problem.ts";
-import type { Pipeline } from "../../engine/pipeline.ts";
-import type { MessageFilter } from "../../engine/ports.ts";
+/** Messages, their deliveries and attempts, and the jobs that retry many deliveries. */
+
+import { deliveryIds, jobIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
+import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
+import type { AttemptRecord, DeliveryDetails, DeliverySummary, MessageDetails, Page } from "../../engine/ports.ts";
 import type { HandlersOf } from "../handler.ts";
-import { cursorFrom, idsFrom, withId } from "../inputs.ts";
-import { presentMessage, presentMessageDetails } from "../presenters.ts";
-import { windowsOf } from "../window.ts";
-
-type Filter = Omit<InputOf<"messages.list">, "limit" | "cursor">;
-
-function filterFrom({ sourceId, ...rest }: Filter): MessageFilter | Problem {
-  if (sourceId === undefined) return rest;
-  const ids = idsFrom(sourceIds, [sourceId].flat(), (text) => `sourceId: ${text} is not the id of a source.`);
-  return isProblem(ids) ? ids : { ...rest, sourceId: ids };
-}
+import { parseHead } from "../head.ts";
 
 export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
   const { messages, queries } = pipeline;
-  const windowOf = windowsOf(pipeline);
-  const summaryOf = (id: MessageRowId) => {
-    const message = queries.message(id);
-    return message === null ? notFound("message", messageIds.format(id)) : presentMessage(message);
-  };
+  const { details } = deliveryShapes(pipeline);
+  const summaryOf = (id: MessageRowId) => queries.message(id) ?? notFound("message", messageIds.format(id));
+  const detailsOf = (message: MessageDetails) => ({
+    ...message,
+    deliveries: message.deliveries.map(details),
+  });
   return {
-    "messages.list": async ({ limit, cursor, ...input }) => {
-      const filter = filterFrom(input);
-      if (isProblem(filter)) return filter;
-      const before = cursorFrom(messageIds, cursor);
-      if (isProblem(before)) return before;
-      const { items, nextCursor, total, totalCapped } = await queries.messages(filter, limit, before);
-      return {
-        items: items.map(presentMessage),
-        nextCursor: nextCursor === null ? null : messageIds.format(nextCursor),
-        total,
-        totalCapped,
-      };
+    "messages.list": ({ limit, cursor, ...filter }) => queries.messages(filter, limit, cursor ?? null),
+    "messages.get": ({ id }) => {
+      const message = summaryOf(id);
+      return isProblem(message) ? message : detailsOf(message);
     },
-    "messages.get": (input) => {
-      const id = messageIds.parse(input.id);
-      const message = id === null ? null : queries.message(id);
-      return message === null ? notFound("message", input.id) : presentMessageDetails(message, windowOf);
-    },
-    "messages.replay": async (input) => {
-      const replayed = await withId(messageIds, "message", input.id, (id) => messages.replay(id));
+    "messages.replay": async ({ id }) => {
+      const replayed = await messages.replay(id);
       return isProblem(replayed) ? replayed : summaryOf(replayed.id);
     },
-    "messages.pin": (input) => withId(messageIds, "message", input.id, (id) => messages.pin(id, input.pinned) ?? summaryOf(id)),
+    "messages.pin": ({ id, pinned }) => messages.pin(id, pinned) ?? summaryOf(id),
+  };
+}
+
+export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | "jobs"> {
+  const { deliveries, queries } = pipeline;
+  const { summary, details } = deliveryShapes(pipeline);
+  const summaryOr = (answer: DeliverySummary | Problem) => (isProblem(answer) ? answer : summary(answer));
+  const listed = <Cursor>({ items, ...page }: Page<DeliverySummary, Cursor>) => ({
+    ...page,
+    items: items.map((delivery) => summary(queries.listed(delivery))),
+  });
+  return {
+    "deliveries.list": ({ order, limit, cursor = null, ...filter }) => {
+      if (order === "newest") {
+        if (typeof cursor === "object" && cursor !== null) return invalid("cursor: This is a cursor of `order: due`.");
+        return listed(queries.deliveries(filter, limit, cursor));
+      }
+      if (filter.state !== "waiting") return invalid("order: Only waiting deliveries have a due time. Add `state: waiting`.");
+      if (typeof cursor === "number") return invalid("cursor: This is a cursor of `order: newest`.");
+      return listed(queries.deliveriesByDue(filter, limit, cursor));
+    },
+    "deliveries.get": ({ id }) => {
+      const delivery = queries.deliveryDetails(id);
+      return delivery === null ? notFound("delivery", deliveryIds.format(id)) : details(delivery);
+    },
+    "deliveries.retry": ({ id }) => summaryOr(deliveries.retry(id)),
+    "deliveries.cancel": ({ id }) => summaryOr(deliveries.cancel(id)),
+    "deliveries.retryAll": ({ filter, dryRun }) =>
+      dryRun === true ? { count: deliveries.countRetryable(filter) } : jobAnswer(deliveries.retryAll(filter)),
+    "jobs.list": () => ({ items: deliveries.retryJobs().map(jobAnswer) }),
+    "jobs.get": ({ id }) => {
+      const job = deliveries.retryJob(id);
+      return job === undefined ? notFound("job", jobIds.format(id)) : jobAnswer(job);
+    },
+    "jobs.cancel": ({ id }) => {
+      const cancelled = deliveries.cancelRetryJob(id);
+      return isProblem(cancelled) ? cancelled : jobAnswer(cancelled);
+    },
+  };
+}
+
+function jobAnswer(job: RetryJob) {
+  return { ...job, count: job.total };
+}
+
+/** A delivery with the end of its window, which its destination's retry profile says, and its attempts' heads in lines. */
+export function deliveryShapes({ configuration }: { configuration: Pick<Configuration, "destination" | "retryProfileOf"> }) {
+  const summary = <Delivery extends DeliverySummary>(delivery: Delivery) => {
+    const { firstAttemptAt, destinationId } = delivery;
+    const destination = configuration.destination(destinationId);
+    const windowEndsAt =
+      firstAttemptAt === null || destination === undefined ? null : firstAttemptAt + configuration.retryProfileOf(destination).windowMs;
+    return { ...delivery, messageRowId: delivery.messageRow, windowEndsAt };
+  };
+  const details = (delivery: DeliveryDetails) => ({
+    ...summary(delivery),
+    attempts: delivery.attempts.map((attempt) => ({ ...attempt, ...exchangeOf(attempt, delivery.payload) })),
+  });
+  return { summary, details };
+}
+
+const noBytes = new Uint8Array();
+
+function exchangeOf({ webhookUrl, requestHead, response }: AttemptRecord, payload: Uint8Array) {
+  const sent = requestHead !== "";
+  return {
+    request: { sent, method: "POST", url: webhookUrl, ...parseHead(requestHead), body: sent ? payload : noBytes },
+    response: response && { ...response, ...parseHead(response.head) },
   };
 }

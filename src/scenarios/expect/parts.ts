@@ -1,15 +1,12 @@
 /** What may be claimed of a recorded request or answer: its headers, places in its body, its signature. */
 
-import type { AttemptAnswer } from "../../contract/deliveries.ts";
+import { bytesOf, type RecordedBytes } from "../../contract/shapes.ts";
 import type { Json } from "../../domain/json.ts";
 import { sign, signatureKey } from "../../domain/signature.ts";
-import { utf8Bytes } from "../../domain/utf8.ts";
 import { lookUp, parseJsonPath } from "../file/json-path.ts";
 import { inOneLine } from "../file/members.ts";
 import { fits, isMatcher, type ExpectedValue } from "../file/matcher.ts";
 import { wrong, type Wrong } from "./kind.ts";
-
-type Bytes = AttemptAnswer["request"]["body"];
 
 type PartsClaim = {
   headers?: Record<string, ExpectedValue> | undefined;
@@ -20,7 +17,7 @@ type PartsClaim = {
 
 type RecordedParts = {
   headers: readonly [string, string][];
-  body: Bytes;
+  body: RecordedBytes;
   /** That of the destination. */
   secret: string | null;
 };
@@ -55,7 +52,7 @@ function wrongBody(claimed: Record<string, ExpectedValue> = {}, { body }: Record
   });
 }
 
-function parseBody(body: Bytes): Json | undefined {
+function parseBody(body: RecordedBytes): Json | undefined {
   try {
     return typeof body === "string" ? (JSON.parse(body) as Json) : undefined;
   } catch {
@@ -74,11 +71,6 @@ function wrongSignature({ signature, signedWith }: PartsClaim, { headers, body, 
       ? []
       : wrong("signature", "made with the secret of signedWith", value === undefined ? "none" : "made with another secret")),
   ];
-}
-
-function bytesOf(body: Bytes): Uint8Array {
-  if (typeof body === "string") return utf8Bytes(body);
-  return Uint8Array.from(atob(body.base64), (character) => character.charCodeAt(0));
 }
 
 /** A value as a report shows it: a text as it is, unless it could be taken for something else. */

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { deliveryDetails } from "../../contract/deliveries.ts";
+import type { AttemptId, DeliveryId, DestinationId, MessageRowId, WebhookId } from "../../domain/ids.ts";
+import type { DeliveryDetails } from "../../engine/ports.ts";
+import { deliveryShapes } from "./messages.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const delivery: DeliveryDetails = {
+  id: 7 as DeliveryId,
+  messageRow: 3 as MessageRowId,
+  destinationId: 2 as DestinationId,
+  state: "waiting",
+  reason: "http_error",
+  createdAt: 0,
+  firstAttemptAt: 1_000,
+  nextAttemptAt: 11_000,
+  rounds: 1,
+  payload: bytes('{"type":"track"}'),
+  transitions: [{ deliveryId: 7 as DeliveryId, at: 0, state: "queued", reason: "routed", nextAttemptAt: null }],
+  attempts: [
+    {
+      id: 1 as AttemptId,
+      deliveryId: 7 as DeliveryId,
+      round: 1,
+      webhookId: 4 as WebhookId,
+      webhookUrl: "http://127.0.0.1/a",
+      startedAt: 1_000,
+      durationMs: 1.5,
+      phases: { connect: 0.5, done: 1.5 },
+      simulated: false,
+      outcome: "http_error",
+      retryable: true,
+      error: { code: "http_503", message: "The answer was 503." },
+      requestHead: "POST /a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+      response: { status: 503, head: "HTTP/1.1 503 Busy\r\nRetry-After: 3\r\n\r\n", body: new Uint8Array([0xff, 0x00]), bodyLength: 2 },
+    },
+    {
+      id: 2 as AttemptId,
+      deliveryId: 7 as DeliveryId,
+      round: 1,
+      webhookId: 5 as WebhookId,
+      webhookUrl: "https://self-signed.localhost/a",
+      startedAt: 1_000,
+      durationMs: 2,
+      phases: {},
+      simulated: false,
+      outcome: "tls_error",
+      retryable: false,
+      error: { code: "self_signed", message: "The certificate is self-signed." },
+      requestHead: "",
+      response: null,
+    },
+  ],
+};
+
+/** The answer, where the destination is gone. */
+function answerOf(details: DeliveryDetails) {
+  const configuration = { destination: () => undefined, retryProfileOf: () => undefined as never };
+  return z.encode(deliveryDetails, deliveryShapes({ configuration }).details(details));
+}
+
+test("an attempt shows line, headers and bytes as they were on the wire", () => {
+  expect(answerOf(delivery)).toMatchObject({ nextAttemptAt: "1970-01-01T00:00:11.000Z", messageRowId: "msg_000000003" });
+  expect(answerOf(delivery).attempts[0]).toMatchObject({
+    request: {
+      sent: true,
+      method: "POST",
+      url: "http://127.0.0.1/a",
+      startLine: "POST /a HTTP/1.1",
+      headers: [["Host", "127.0.0.1"]],
+      body: '{"type":"track"}',
+    },
+    response: { status: 503, startLine: "HTTP/1.1 503 Busy", headers: [["Retry-After", "3"]], body: { base64: "/wA=" }, bodyLength: 2 },
+  });
+});
+
+test("an attempt that sent nothing shows no request, and a delivery without its destination no window", () => {
+  const answer = answerOf(delivery);
+  expect(answer.windowEndsAt).toBeNull();
+  expect(answer.attempts[1]).toMatchObject({ request: { sent: false, startLine: "", headers: [], body: "" }, response: null });
+});

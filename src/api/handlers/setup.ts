@@ -1,0 +1,185 @@
+/** What a user sets up: sources, destinations, retry profiles, test endpoints, simulated clients, workspaces. */
+
+import type { Destination, RetryProfile } from "../../domain/configuration.ts";
+import { clientIds, destinationIds, endpointIds, retryProfileIds, sourceIds, type RetryProfileId } from "../../domain/ids.ts";
+import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
+import { documented } from "../../domain/retry.ts";
+import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
+import type { DestinationChanges } from "../../contract/destinations.ts";
+import type { HandlersOf } from "../handler.ts";
+
+export function sourceHandlers({ configuration, messages }: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
+  return {
+    "sources.list": () => ({ items: configuration.sources() }),
+    "sources.create": (draft) => configuration.createSource(draft),
+    "sources.get": ({ id }) => configuration.source(id) ?? notFound("source", sourceIds.format(id)),
+    "sources.update": ({ id, ...changes }) => configuration.updateSource(id, changes),
+    "sources.send": ({ id, type, body }) => messages.send(id, type, body),
+    "sources.delete": ({ id }) => configuration.deleteSource(id) ?? { id },
+    "unknownKeys.list": () => ({ items: messages.unknownKeys() }),
+    "unknownKeys.adopt": ({ writeKey, name }) => messages.adopt(writeKey, name),
+    "unknownKeys.forget": ({ writeKey }) => messages.forgetUnknownKey(writeKey) ?? { writeKey },
+  };
+}
+
+export function destinationHandlers({ configuration }: Pipeline): HandlersOf<"destinations" | "catalog"> {
+  const find = (id: Destination["id"]) => configuration.destination(id) ?? notFound("destination", destinationIds.format(id));
+  return {
+    "catalog.list": () => ({ items: [webhooksEntry] }),
+    "destinations.list": () => ({ items: configuration.destinations().map(destinationAnswer) }),
+    "destinations.create": (input) => {
+      const changes = changesFrom(input);
+      if (isProblem(changes)) return changes;
+      const { name } = input;
+      return answerTo(configuration.createDestination({ name, sourceIds: [], webhooks: [], ...changes }));
+    },
+    "destinations.get": ({ id }) => answerTo(find(id)),
+    "destinations.update": ({ id, ...input }) => {
+      const changes = changesFrom(input);
+      return isProblem(changes) ? changes : answerTo(configuration.updateDestination(id, changes));
+    },
+    "destinations.delete": ({ id }) => configuration.deleteDestination(id) ?? { id },
+    "destinations.secret": ({ id }) => find(id),
+  };
+}
+
+function destinationAnswer(destination: Destination) {
+  return { ...destination, hasSharedSecret: destination.sharedSecret !== null, connectionMode: "cloud" as const };
+}
+
+function answerTo(destination: Destination | Problem) {
+  return isProblem(destination) ? destination : destinationAnswer(destination);
+}
+
+/** The engine keeps the id of a webhook whose URL stays. */
+export function webhooksFrom(
+  drafts: readonly { url: string; headers?: Record<string, string> | undefined }[],
+): DestinationDraft["webhooks"] {
+  return drafts.map(({ url, headers = {} }) => ({ url, headers }));
+}
+
+/** The members that are given, as the engine takes them. */
+function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Problem {
+  const { webhooks, sharedSecret, connectionMode, ...changes } = input;
+  if (connectionMode === "device") {
+    return problem(400, "device_mode_unsupported", "Webhooks only exists in cloud mode. Leave connectionMode out, or set it to cloud.");
+  }
+  const draft: Partial<DestinationDraft> = changes;
+  if (webhooks !== undefined) draft.webhooks = webhooksFrom(webhooks);
+  if (sharedSecret !== undefined) draft.sharedSecret = sharedSecret === "" ? null : sharedSecret;
+  return draft;
+}
+
+const webhooksEntry = {
+  name: "Webhooks",
+  title: "Webhooks",
+  description: "Sends each message as a signed POST request to up to five URLs, and retries for up to four hours.",
+  connectionModes: ["cloud" as const],
+  settings: [
+    {
+      name: "webhooks",
+      title: "Webhook URLs",
+      description: "One to five full http or https URLs, each with up to five headers.",
+      required: true,
+    },
+    {
+      name: "sharedSecret",
+      title: "Shared secret",
+      description: "When set, each request carries X-Signature: the HMAC-SHA1 of its body, keyed with this secret, in hex.",
+      required: false,
+    },
+    {
+      name: "enabled",
+      title: "Enabled",
+      description: "A disabled destination gets no new messages and holds its deliveries.",
+      required: false,
+    },
+    { name: "retryProfile", title: "Retry profile", description: "What is retried, and when.", required: false },
+    {
+      name: "payload",
+      title: "Payload",
+      description: "documented, or full with receivedAt, sentAt, originalTimestamp, integrations and channel.",
+      required: false,
+    },
+  ],
+};
+
+type Profile = RetryProfile & { id: RetryProfileId | null };
+
+/** A new profile; what its draft leaves out is as in `documented`. */
+export function completeProfile(draft: Partial<RetryProfile> & { name: string }): RetryProfile {
+  const { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors } = {
+    ...documented,
+    ...draft,
+  };
+  return { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses, retryTimeouts, retryConnectionErrors };
+}
+
+export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"retryProfiles"> {
+  const answer = (profile: Profile | Problem) => (isProblem(profile) ? profile : { ...profile, builtIn: profile.id === null });
+  const find = (text: string): Profile | Problem => {
+    const id = retryProfileIds.parse(text);
+    const all = configuration.retryProfiles();
+    return (
+      all.find((profile) => profile.id !== null && profile.id === id) ??
+      all.find((profile) => profile.name === text) ??
+      notFound("retry profile", text)
+    );
+  };
+  const findCustom = (text: string): RetryProfileId | Problem => {
+    const profile = find(text);
+    if (isProblem(profile)) return profile;
+    return profile.id ?? conflict("built_in", `The retry profile ${profile.name} is built in. Create your own and change that.`);
+  };
+  return {
+    "retryProfiles.list": () => ({
+      items: configuration.retryProfiles().map((profile) => ({ ...profile, builtIn: profile.id === null })),
+    }),
+    "retryProfiles.create": (draft) => answer(configuration.createRetryProfile(completeProfile(draft))),
+    "retryProfiles.get": ({ id }) => answer(find(id)),
+    "retryProfiles.update": ({ id: text, ...changes }) => {
+      const id = findCustom(text);
+      return isProblem(id) ? id : answer(configuration.updateRetryProfile(id, changes));
+    },
+    "retryProfiles.delete": ({ id: text }) => {
+      const id = findCustom(text);
+      return isProblem(id) ? id : (configuration.deleteRetryProfile(id) ?? { id: text });
+    },
+  };
+}
+
+export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints"> {
+  return {
+    "endpoints.list": () => ({ items: endpoints.list() }),
+    "endpoints.create": (draft) => endpoints.create(draft),
+    "endpoints.get": ({ id }) => endpoints.get(id) ?? notFound("test endpoint", endpointIds.format(id)),
+    "endpoints.update": ({ id, ...changes }) => endpoints.update(id, changes),
+    "endpoints.delete": ({ id }) => endpoints.delete(id) ?? { id },
+    "endpoints.rewind": ({ id }) => endpoints.rewind(id),
+    "endpoints.requests": ({ id, limit, cursor }) => endpoints.received(id, limit, cursor ?? null),
+    "endpoints.clearRequests": ({ id }) => endpoints.clearReceived(id) ?? { id },
+    "endpoints.presets": () => ({ items: endpoints.presets() }),
+  };
+}
+
+export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
+  return {
+    "clients.list": () => ({ items: clients.list() }),
+    "clients.create": (draft) => clients.create(draft),
+    "clients.get": ({ id }) => clients.get(id) ?? notFound("client", clientIds.format(id)),
+    "clients.update": ({ id, ...changes }) => clients.update(id, changes),
+    "clients.delete": ({ id }) => clients.delete(id) ?? { id },
+    "clients.call": ({ id, type, call }) => clients.call(id, type, call),
+    "clients.flush": ({ id }) => clients.flush(id),
+    "clients.close": ({ id, timeoutMs }) => clients.close(id, timeoutMs),
+    "clients.reopen": ({ id }) => clients.reopen(id),
+    "clients.generate": ({ id, count, perSecond }) => clients.generate(id, count, perSecond),
+    "clients.stopGenerating": ({ id }) => clients.stopGenerating(id),
+    "clients.batches": ({ id, limit, cursor }) => clients.batches(id, limit, cursor ?? null),
+    "clients.log": ({ id, limit, cursor }) => clients.log(id, limit, cursor ?? null),
+  };
+}
+
+export function workspaceHandlers({ workspaces }: Pipeline): HandlersOf<"workspaces"> {
+  return { "workspaces.open": ({ kind }) => (kind === "first" ? workspaces.first() : workspaces.demo()) };
+}

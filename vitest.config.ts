@@ -1,12 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-const patience = {
-  testTimeout: 20_000,
-  hookTimeout: 20_000,
-  // Real sockets and child processes on a machine that others share: a test that fails there once has one more try. Not at home, where it must be looked at.
-  retry: process.env["CI"] === undefined ? 0 : 1,
-};
+/** Only for what never ends: a machine with other work to do must not decide about a test. */
+const patienceMs = 120_000;
+const patience = { testTimeout: patienceMs, hookTimeout: patienceMs, expect: { poll: { timeout: 60_000 } } };
 
 /** As its users import it; `test/testing/built-package.test.ts` takes the built one. */
 const resolve = { alias: { "hookyard/testing": fileURLToPath(new URL("src/testing/testing.ts", import.meta.url)) } };
@@ -26,8 +23,7 @@ export default defineConfig({
           ...patience,
           name: "browser",
           include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/e2e/support/build-pages.ts"],
-          expect: { poll: { timeout: 5000 } },
+          globalSetup: ["test/e2e/support/prepare.ts"],
         },
       },
     ],

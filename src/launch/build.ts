@@ -6,7 +6,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { rendererConfig } from "./renderer-config.ts";
@@ -113,14 +113,19 @@ async function emit(project: string, outDir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [tsc, "-p", project, "--outDir", outDir]);
 }
 
+/** Each file is replaced in one step, so that two builds of the same sources can do this at the same time. */
 export function moveIn(built: string, output: string, entry: string): void {
-  mkdirSync(output, { recursive: true });
-  const files = readdirSync(built).toSorted((a, b) => Number(a === entry) - Number(b === entry));
+  const files = filesIn(built).toSorted((a, b) => Number(a === entry) - Number(b === entry));
   for (const file of files) {
-    if (statSync(join(built, file)).isDirectory()) rmSync(join(output, file), { recursive: true, force: true });
+    mkdirSync(dirname(join(output, file)), { recursive: true });
     renameSync(join(built, file), join(output, file));
   }
-  for (const file of readdirSync(output)) if (!files.includes(file)) rmSync(join(output, file), { recursive: true, force: true });
+  for (const file of filesIn(output)) if (!files.includes(file)) rmSync(join(output, file), { force: true });
+}
+
+function filesIn(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
 /** Names, sizes and times of all sources. Tests are left out, because nothing of them is built. */

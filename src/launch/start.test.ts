@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -6,23 +6,41 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 
 const start = fileURLToPath(new URL("./start.ts", import.meta.url));
 const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
 
+/** In a group of its own, which ends with the test, whatever comes of it. */
+function spawnStart(
+  flags: string[],
+  env = process.env,
+): { child: ChildProcessByStdio<null, Readable, Readable>; said: { errors: string } } {
+  const child = spawn(process.execPath, [start, "--data", ":memory:", ...flags], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env,
+    detached: true,
+  });
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid ?? 0), "SIGKILL");
+    } catch {
+      // All of it has ended.
+    }
+  });
+  const said = { errors: "" };
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said.errors += text;
+  });
+  return { child, said };
+}
+
 // Elsewhere there is always a display, and this would open the product.
 test.runIf(process.platform === "linux")("without a display it says so in one sentence, and serves the inspector", async () => {
   const { DISPLAY: _, WAYLAND_DISPLAY: __, ...environment } = process.env;
-  const child = spawn(process.execPath, [start, "--data", ":memory:", ...freePorts], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: environment,
-  });
-  let errors = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    errors += text;
-  });
+  const { child, said } = spawnStart(freePorts, environment);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const line = async () => String((await lines.next()).value);
   expect(await line()).toBe("There is no display here, so open the inspector's address below in a browser yourself.");
@@ -34,7 +52,7 @@ test.runIf(process.platform === "linux")("without a display it says so in one se
   const [code] = (await once(child, "close")) as [number | null];
   expect(code).toBe(0);
   // Only the build may say something there.
-  expect(errors.replace(/^Building Hookyard…\n/, "")).toBe("");
+  expect(said.errors.replace(/^Building Hookyard…\n/, "")).toBe("");
 });
 
 test.runIf(process.platform === "linux")("where Electron's runtime cannot be had it asks for it once, and opens the browser", async () => {
@@ -52,42 +70,33 @@ test.runIf(process.platform === "linux")("where Electron's runtime cannot be had
   const opened = join(directory, "opened");
   writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\ntouch "${opened}"\n`, { mode: 0o755 });
   writeFileSync(join(directory, "nobody.mjs"), "process.getuid = () => 1000;");
-  const child = spawn(process.execPath, [start, "--data", ":memory:", ...freePorts], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      ...process.env,
-      DISPLAY: ":0",
-      PATH: `${directory}:${process.env["PATH"]}`,
-      NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
-      ELECTRON_OVERRIDE_DIST_PATH: join(directory, "dist"),
-      ELECTRON_MIRROR: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/`,
-      electron_config_cache: join(directory, "cache"),
-    },
-  });
-  let errors = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    errors += text;
+  const { child, said } = spawnStart(freePorts, {
+    ...process.env,
+    DISPLAY: ":0",
+    PATH: `${directory}:${process.env["PATH"]}`,
+    NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
+    ELECTRON_OVERRIDE_DIST_PATH: join(directory, "dist"),
+    ELECTRON_MIRROR: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/`,
+    electron_config_cache: join(directory, "cache"),
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const sentence = "Electron's runtime is not here and could not be downloaded, so Hookyard opens its inspector in your browser.";
   expect(String((await lines.next()).value)).toBe(sentence);
-  await expect.poll(() => existsSync(opened), { timeout: 15_000 }).toBe(true);
+  await expect.poll(() => existsSync(opened)).toBe(true);
   child.kill("SIGTERM");
   expect(await once(child, "close")).toEqual([0, null]);
   expect(asked).toEqual([expect.stringMatching(/electron-v[\w.-]+\.zip$/)]);
-  expect(errors.replace("Building Hookyard…\n", "")).toBe("Downloading Electron's runtime, for 20 seconds at most…\n");
+  expect(said.errors.replace("Building Hookyard…\n", "")).toBe("Downloading Electron's runtime, for 20 seconds at most…\n");
 });
 
 test("asked for help it says at once what it takes, and builds nothing", async () => {
-  const child = spawn(process.execPath, [start, "--data", ":memory:", "--help"], { stdio: ["ignore", "pipe", "pipe"] });
-  const said = { stdout: "", stderr: "" };
-  for (const stream of ["stdout", "stderr"] as const) {
-    child[stream].setEncoding("utf8").on("data", (text: string) => {
-      said[stream] += text;
-    });
-  }
+  const { child, said } = spawnStart(["--help"]);
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
   expect(await once(child, "close")).toEqual([0, null]);
-  expect(said.stdout).toMatch(/^Usage: npm start \[-- flags\]\n/);
-  expect(said.stdout).toContain("--ingest-port N");
-  expect(said.stderr).toBe("");
+  expect(output).toMatch(/^Usage: npm start \[-- flags\]\n/);
+  expect(output).toContain("--ingest-port N");
+  expect(said.errors).toBe("");
 });

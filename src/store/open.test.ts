@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync, chmodSync, copyFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
@@ -38,6 +39,9 @@ function refusal(data: string): string {
   }
   throw new Error("it was opened");
 }
+
+/** root becomes another user below, who may have no way into root's own temporary directory. */
+const whereOthersReach = process.geteuid?.() === 0 ? "/tmp" : tmpdir();
 
 /** What a user without special rights meets. The superuser may write anywhere, so it steps down for a moment. */
 function withoutRights<Result>(run: () => Result): Result {
@@ -186,7 +190,7 @@ describe("said in a sentence", () => {
   });
 
   test.skipIf(process.platform === "win32")("that the directory is read-only", () => {
-    const data = temporaryDirectory();
+    const data = temporaryDirectory(whereOthersReach);
     openStore(data).close();
     const before = bytesIn(data);
     chmodSync(data, 0o555);
@@ -196,7 +200,7 @@ describe("said in a sentence", () => {
   });
 
   test.skipIf(process.platform === "win32")("that the file is read-only", () => {
-    const data = temporaryDirectory();
+    const data = temporaryDirectory(whereOthersReach);
     openStore(data).close();
     const before = bytesIn(data);
     chmodSync(data, 0o777);

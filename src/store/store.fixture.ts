@@ -16,8 +16,8 @@ afterEach(() => {
   for (const clean of cleanups.splice(0).reverse()) clean();
 });
 
-export function temporaryDirectory(): string {
-  const path = mkdtempSync(join(tmpdir(), "hookyard-store-"));
+export function temporaryDirectory(parent = tmpdir()): string {
+  const path = mkdtempSync(join(parent, "hookyard-store-"));
   cleanups.push(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }

@@ -27,7 +27,8 @@ export class People {
 
   send(message: SentMessage): void {
     const { type, userId, anonymousId, previousId, event } = message;
-    if (userId !== undefined && this.#suppressed.has(userId)) return;
+    const named = type === "alias" ? [userId, previousId] : [userId];
+    if (named.some((name) => name !== undefined && this.#suppressed.has(name))) return;
     this.#rows += 1;
     const at = Date.parse(message.timestamp);
     if (userId !== undefined && anonymousId !== undefined) this.#join(userId, anonymousId);

@@ -52,10 +52,17 @@ export type Sender = {
 // A lane has one URL, and a few more in its life when the user changes it.
 const knownTargets = 100;
 
+/**
+ * How long a connection waits for its next request. A receiver that closes an idle connection at the moment we send on it looks like one
+ * that reset the request. One second keeps a busy lane's connections open and is shorter than every common idle limit (Node 5 s, most
+ * others more).
+ */
+const defaultIdleMs = 1_000;
+
 /** One per webhook lane: it keeps its idle connections. */
-export function createSender({ trust, maxIdle = 64 }: { trust: Trust; maxIdle?: number }): Sender {
+export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { trust: Trust; maxIdle?: number; idleMs?: number }): Sender {
   const targets = new Map<string, Target | null>();
-  const idle = createIdleConnections({ maxIdle });
+  const idle = createIdleConnections({ maxIdle, idleMs });
 
   function targetOf(url: string): Target | null {
     let target = targets.get(url);

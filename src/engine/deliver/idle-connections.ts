@@ -4,12 +4,6 @@ import { monotonic, startIdleTimer } from "../wall.ts";
 import type { WallTimer } from "../wall.ts";
 import type { Connection } from "./connection.ts";
 
-/**
- * A receiver that closes an idle connection at the moment we send on it looks like one that reset the request. One
- * second keeps a busy lane's connections open and stays clear of every common idle limit (Node 5 s, most others more).
- */
-const idleMs = 1_000;
-
 /** How much earlier than the receiver we let go, when it says when it will: its answer and our request both take time on the way. */
 const marginMs = 500;
 
@@ -24,7 +18,7 @@ type IdleConnections = {
   close(): void;
 };
 
-export function createIdleConnections({ maxIdle }: { maxIdle: number }): IdleConnections {
+export function createIdleConnections({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }): IdleConnections {
   // Used last is last.
   const byOrigin = new Map<string, Idle[]>();
   let size = 0;

@@ -46,7 +46,9 @@ describe("what is no message has no replay", () => {
 });
 
 test("any message is itself again, with another id", () => {
-  const items = fc.array(fc.jsonValue() as fc.Arbitrary<Json>, { minLength: 1, maxLength: 4 });
+  // As JSON reads it: there is no -0.
+  const item = fc.json().map((text) => JSON.parse(text) as Json);
+  const items = fc.array(item, { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(items, fc.option(fc.dictionary(fc.string(), fc.string())), fc.nat(3), (batch, context, choice) => {
       const place = choice % batch.length;

@@ -9,7 +9,7 @@ import { messageIds } from "./domain/ids.ts";
 import { createComputations, type Computations } from "./engine/audiences/computations.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { createClients } from "./engine/clients/clients.ts";
-import { Activity } from "./engine/clock/activity.ts";
+import { Activity, type Origin } from "./engine/clock/activity.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { Holds } from "./engine/clock/holds.ts";
 import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
@@ -31,6 +31,7 @@ import { createProfiles } from "./engine/profiles/profiles.ts";
 import { createRate } from "./engine/rate.ts";
 import { createReset } from "./engine/reset.ts";
 import { createSettle } from "./engine/settle.ts";
+import { storeFailure } from "./engine/store-failure.ts";
 import { createUpkeep } from "./engine/upkeep.ts";
 import { wallNow } from "./engine/wall.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
@@ -80,10 +81,14 @@ export function createApp(options: AppOptions): App {
   const clock: PipelineClock = new PipelineClock({
     store,
     activity,
-    pending: () => station.hasWork(),
-    attemptsMade: () => station.attemptsMade,
+    work: {
+      isPending: () => station.hasOwnWork(),
+      isWaiting: () => station.hasOwnWaiting(),
+      attemptsMade: () => station.attemptsMade,
+      trouble: () => station.trouble ?? storeFailure(profiles.failure),
+    },
     onOverdue: () => station.spreadOverdue(),
-    onChange: () => changes.note("clock", null),
+    onChange: (advance) => changes.noteClock(advance),
     report,
   });
   const configuration = createConfiguration({
@@ -95,12 +100,17 @@ export function createApp(options: AppOptions): App {
   });
   const authority = createAuthority({ dataDir });
   const trust = createTrust({ localAuthority: () => authority.authorityPem() });
-  function onCommitted(messages: readonly CommittedMessage[]): void {
+  function onCommitted(messages: readonly CommittedMessage[], origin: Origin): void {
     changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
     ingested.add(messages.length);
-    station.kick();
+    station.onCommitted(messages, origin);
   }
-  const ownMessages = createOwnMessages({ store, configuration, clock, onCommitted });
+  const ownMessages = createOwnMessages({
+    store,
+    configuration,
+    clock,
+    onCommitted: (messages) => onCommitted(messages, activity.origin),
+  });
   const suppressions = createSuppressions({ store, now: () => clock.now(), changes });
   const profiles = createProfiles({
     store,
@@ -156,9 +166,9 @@ export function createApp(options: AppOptions): App {
     activity,
     changes,
     isSuppressed: suppressions.isSuppressed,
-    onCommitted(messages) {
-      onCommitted(messages);
-      profiles.kick();
+    onCommitted(messages, origin) {
+      onCommitted(messages, origin);
+      profiles.kick(origin);
     },
     report,
     host,
@@ -187,6 +197,7 @@ export function createApp(options: AppOptions): App {
     audiences: computations.audiences,
     endpoints,
     clock,
+    activity,
     seed: () => configuration.settings().seed,
     store,
     ingestClient,
@@ -223,7 +234,7 @@ export function createApp(options: AppOptions): App {
     queries: store,
     changes,
     settle: createSettle({ activity, clock, store, station, changes }),
-    trouble: () => ingest.trouble ?? station.trouble,
+    trouble: () => ingest.trouble ?? station.trouble ?? clock.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     reset: createReset({
       store,
@@ -284,6 +295,7 @@ export function createApp(options: AppOptions): App {
       return addresses;
     },
     async stop() {
+      clock.endAdvances();
       upkeep.stop();
       workspaces.stop();
       await clients.stop();

@@ -34,7 +34,8 @@ import { openApiDocument } from "./openapi.ts";
 export type ApiAnswer = { status: number; body: unknown };
 
 export type Api = {
-  call(name: string, input: unknown): Promise<ApiAnswer>;
+  /** `caller` is aborted when nobody waits for the answer any more; an advance of the clock ends then. */
+  call(name: string, input: unknown, caller?: AbortSignal): Promise<ApiAnswer>;
   changes: ChangeFeed;
   openApi(): unknown;
 };
@@ -77,14 +78,14 @@ export function createApi({
   let document: unknown;
 
   return {
-    call: async (name, input) => {
+    call: async (name, input, caller) => {
       const call = callNamed(name);
       if (call === undefined) return refusal(notFound("call", name));
       try {
         const checked = checkInput(call, input);
         if (isProblem(checked)) return refusal(checked);
-        const handler = handlers[name as CallName] as (input: unknown) => unknown;
-        const answer = await handler(checked);
+        const handler = handlers[name as CallName] as (input: unknown, caller?: AbortSignal) => unknown;
+        const answer = await handler(checked, caller);
         return isProblem(answer) ? refusal(answer) : { status: call.status, body: z.encode(call.answer, answer) };
       } catch (error) {
         report(error);

@@ -9,16 +9,16 @@ import type { Api } from "./api.ts";
 type PortApi = {
   /** Whatever came in; what is no message is dropped, because there is nobody to answer. */
   receive(data: unknown): void;
-  /** The port is closed: nothing is sent any more. */
+  /** The port is closed: nothing is sent any more, and an advance of the clock that was asked for over it ends. */
   end(): void;
 };
 
 export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes">; send: (text: string) => void }): PortApi {
   const watches = new Map<number, () => void>();
-  let ended = false;
+  const open = new AbortController();
 
   const answer = (message: MessageToPage): void => {
-    if (!ended) send(JSON.stringify(message));
+    if (!open.signal.aborted) send(JSON.stringify(message));
   };
 
   function watch(id: number, after: number | null): void {
@@ -33,11 +33,11 @@ export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes"
 
   return {
     receive(data) {
-      const message = ended ? null : messageOf(data);
+      const message = open.signal.aborted ? null : messageOf(data);
       if (message === null) return;
       if ("id" in message) {
         const { id } = message;
-        void api.call(message.name, message.input).then(({ status, body }) => answer({ id, status, body }));
+        void api.call(message.name, message.input, open.signal).then(({ status, body }) => answer({ id, status, body }));
       } else if ("watch" in message) {
         watch(message.watch, message.after);
       } else {
@@ -46,7 +46,7 @@ export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes"
       }
     },
     end() {
-      ended = true;
+      open.abort();
       for (const unsubscribe of watches.values()) unsubscribe();
       watches.clear();
     },

@@ -1,6 +1,7 @@
 /** What changed, as server-sent events and as messages on a port. A stream is not a call, so it has no handler. */
 
 import { z } from "zod";
+import { advanceText } from "./clock.ts";
 
 export const change = z
   .object({
@@ -28,6 +29,7 @@ export const change = z
     ids: z.array(z.string()).describe("What was made or changed; the newest hundred when there were more."),
     count: z.int().describe("How many there were."),
     added: z.int().describe("Of `messages`: how many of them are new."),
+    advance: advanceText.optional().describe("Of `clock`: the advance under way, ten times a second at most; null when there is none."),
   })
   .meta({ id: "Change" });
 export type ChangeAnswer = z.output<typeof change>;

@@ -3,6 +3,8 @@
  * into one line per area and numbers the lines, so that a listener who was away can go on where it stopped.
  */
 
+import { formatTimestamp } from "../domain/timestamp.ts";
+import type { AdvanceProgress } from "./clock/clock.ts";
 import type { Area, Change, ChangeFeed, Changes } from "./pipeline.ts";
 import { startIdleTimer, wallNow, type WallTimer } from "./wall.ts";
 
@@ -17,9 +19,14 @@ const maxIds = 100;
 /** Ids that are gathered before all but the last ones are dropped: seldom, because noting is on the way of every delivery. */
 const maxGathered = 20 * maxIds;
 
-type Gathered = { ids: Set<string>; count: number; added: number };
+type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: Set<string> };
 
-export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
+type ClockChanges = {
+  /** The clock was set or moved, or an advance is on its way. */
+  noteClock(advance: AdvanceProgress | null): void;
+};
+
+export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop(): void } {
   const listeners = new Set<(changes: Change[]) => void>();
   let lines: Change[] = [];
   // Numbers start at the wall's time so that they also grow from one run to the next.
@@ -29,9 +36,9 @@ export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
 
   function publish(): void {
     timer = null;
-    const fresh = [...gathered].map(([area, { ids, count, added }]): Change => {
+    const fresh = [...gathered].map(([area, { ids, ...more }]): Change => {
       sequence += 1;
-      return { sequence, area, ids: [...ids].slice(-maxIds), count, added };
+      return { sequence, area, ids: [...ids].slice(-maxIds), ...more };
     });
     gathered = new Map();
     lines.push(...fresh);
@@ -39,7 +46,7 @@ export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
     for (const listener of listeners) listener(fresh);
   }
 
-  function gather(area: Area, ids: readonly string[], count: number, added: number): void {
+  function gather(area: Area, ids: readonly string[], count: number, added: number): Gathered {
     let entry = gathered.get(area);
     if (entry === undefined) {
       entry = { ids: new Set(), count: 0, added: 0 };
@@ -54,12 +61,24 @@ export function createChangeFeed(): ChangeFeed & Changes & { stop(): void } {
     entry.count += count;
     entry.added += added;
     timer ??= startIdleTimer(gatherMs, publish);
+    return entry;
   }
 
   return {
-    note: (area, id, added = false) => gather(area, id === null ? [] : [id], 1, added ? 1 : 0),
-    noteMany: (area, items, idOf, added) => gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0),
-    noteGone: (area, count) => gather(area, [], count, 0),
+    note: (area, id, added = false) => void gather(area, id === null ? [] : [id], 1, added ? 1 : 0),
+    noteClock(advance) {
+      gather("clock", [], 1, 0).advance =
+        advance === null
+          ? null
+          : {
+              ...advance,
+              from: formatTimestamp(advance.from),
+              to: typeof advance.to === "number" ? formatTimestamp(advance.to) : advance.to,
+              now: formatTimestamp(advance.now),
+            };
+    },
+    noteMany: (area, items, idOf, added) => void gather(area, items.slice(-maxIds).map(idOf), items.length, added ? items.length : 0),
+    noteGone: (area, count) => void gather(area, [], count, 0),
     sequence: () => sequence,
     since(from) {
       if (from === sequence) return [];

@@ -28,7 +28,7 @@ import type {
 import type { Problem } from "../domain/problem.ts";
 import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
-import type { AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
+import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
 
@@ -58,7 +58,9 @@ export type Pipeline = {
 type ClockControl = {
   state(): ClockState;
   set(mode: ClockMode, speed?: number): ClockState | Problem;
-  advance(target: AdvanceTarget): Promise<{ state: ClockState; ran: { attempts: number } } | Problem>;
+  /** Ends early when the caller aborts it. */
+  advance(target: AdvanceTarget, caller?: AbortSignal): Promise<AdvanceEnd | Problem>;
+  cancelAdvance(): ClockState;
 };
 
 export type SourceDraft = Pick<Source, "name"> &
@@ -300,6 +302,8 @@ export type Change = {
   count: number;
   /** For `messages`: how many of them are new. */
   added: number;
+  /** For `clock`: the advance under way, or null. Times as the API spells them. */
+  advance?: { from: string; to: string; now: string; attempts: number } | null;
 };
 
 export type ChangeFeed = {

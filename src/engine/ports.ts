@@ -42,11 +42,20 @@ export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
   webhooks: { id?: WebhookId; url: string; headers: Record<string, string> }[];
 };
 
-export type StoredClock = { now: number; wallAt: number; mode: ClockMode; speed: number };
+export type StoredClock = {
+  now: number;
+  wallAt: number;
+  mode: ClockMode;
+  speed: number;
+  /** Stored by a stop: nothing has been shown since. */
+  stopped?: boolean;
+};
 
 export type ClockStore = {
   loadClock(): StoredClock | null;
   saveClock(clock: StoredClock): void;
+  /** The latest time of the clock that anything on record has; 0 without a record. */
+  latestRecordedAt(): number;
 };
 
 /** One request at the ingest port, as it came, with what was found in it. */
@@ -201,6 +210,14 @@ export type DeliveryStore = {
   nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null;
   delivery(id: DeliveryId): DeliverySummary | null;
   countByState(): Record<DeliveryState, number>;
+  /** The newest message and the newest delivery; 0 for none. */
+  newestRows(): { message: number; delivery: number };
+  /** Whether a claim at `now` would find a delivery no newer than this. */
+  hasRunnableUpTo(destinationId: DestinationId, now: number, upTo: number): boolean;
+  /** Whether a delivery no newer than this is sending or waiting, or queued when `orQueued`. */
+  hasUnsettledUpTo(destinationId: DestinationId, orQueued: boolean, upTo: number): boolean;
+  /** The deliveries of a message that are queued, sending or waiting. */
+  unsettledOf(message: MessageRowId): { destinationId: DestinationId; state: DeliveryState }[];
   /** Destinations that have queued or waiting deliveries, also those that are no longer configured. */
   destinationsWithWork(): DestinationId[];
 };

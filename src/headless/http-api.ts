@@ -121,7 +121,9 @@ async function respondToCall({ api, guard, streams, request, response }: Exchang
   if (body === null) return;
   const input = isProblem(body) ? body : inputOf(match, new URLSearchParams(search), body);
   if (isProblem(input)) return answerProblem(response, input);
-  const answer = await api.call(match.call.name, input);
+  const caller = new AbortController();
+  response.once("close", () => caller.abort());
+  const answer = await api.call(match.call.name, input, caller.signal);
   answerJson(response, answer.status, answer.body);
 }
 

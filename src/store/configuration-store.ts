@@ -2,12 +2,12 @@ import type { CustomRetryProfile, Destination, Settings, SimulatedClient, Source
 import { defaultSettings } from "../domain/configuration.ts";
 import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { ClientStore } from "../engine/client-ports.ts";
-import type { ClockStore, ConfigurationStore, NewDestination, StoredClock } from "../engine/ports.ts";
+import type { ConfigurationStore, NewDestination } from "../engine/ports.ts";
 import type { Db } from "./open.ts";
 
 type Row = { id: number; body: string };
 
-export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore & ClockStore {
+export function createConfigurationStore(db: Db): ConfigurationStore & ClientStore {
   const meta = {
     get: db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck(),
     set: db.prepare<[string, string]>("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"),
@@ -28,8 +28,6 @@ export function createConfigurationStore(db: Db): ConfigurationStore & ClientSto
       meta.set.run("settings", JSON.stringify(settings));
       db.pragma(`synchronous = ${settings.synchronous}`);
     },
-    loadClock: () => read<StoredClock>("clock"),
-    saveClock: (clock) => void meta.set.run("clock", JSON.stringify(clock)),
   };
 }
 

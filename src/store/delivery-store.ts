@@ -7,7 +7,7 @@
 
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary, Transition } from "../engine/ports.ts";
-import { outcomeCode, stateCode } from "./codes.ts";
+import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
 import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
@@ -251,6 +251,21 @@ function readers(
       `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY first_attempt_at LIMIT 1`,
     )
     .pluck();
+  const newest = db.prepare<[], { message: number | null; delivery: number | null }>(
+    "SELECT (SELECT max(id) FROM messages) AS message, (SELECT max(id) FROM deliveries) AS delivery",
+  );
+  const runnableUpTo = db
+    .prepare<[{ destination: number; now: number; upTo: number }]>(
+      `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = $destination AND state = ${queued} AND id <= $upTo)
+         OR EXISTS (SELECT 1 FROM deliveries WHERE destination_id = $destination AND state = ${waiting} AND next_attempt_at <= $now AND id <= $upTo)`,
+    )
+    .pluck();
+  const stateUpTo = db
+    .prepare<[number, number, number]>("SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ? AND id <= ?)")
+    .pluck();
+  const unsettled = db.prepare<[number], { destinationId: DestinationId; code: number }>(
+    `SELECT destination_id AS destinationId, state AS code FROM deliveries WHERE message_id = ? AND state IN (${queued}, ${sending}, ${waiting})`,
+  );
   const withWork = db
     .prepare<[], number>(`SELECT DISTINCT destination_id FROM delivery_counts WHERE state IN (${queued}, ${waiting}) AND n > 0`)
     .pluck();
@@ -281,6 +296,16 @@ function readers(
       const row = one.get(id);
       return row === undefined ? null : deliverySummary(row);
     },
+    newestRows() {
+      const { message, delivery } = newest.get() ?? { message: null, delivery: null };
+      return { message: message ?? 0, delivery: delivery ?? 0 };
+    },
+    hasRunnableUpTo: (destinationId: DestinationId, now: number, upTo: number): boolean =>
+      runnableUpTo.get({ destination: destinationId, now, upTo }) === 1,
+    hasUnsettledUpTo: (destinationId: DestinationId, orQueued: boolean, upTo: number): boolean =>
+      [sending, waiting, ...(orQueued ? [queued] : [])].some((state) => stateUpTo.get(destinationId, state, upTo) === 1),
+    unsettledOf: (message: MessageRowId) =>
+      unsettled.all(message).map(({ destinationId, code }) => ({ destinationId, state: deliveryStateAt(code) })),
     destinationsWithWork: (): DestinationId[] => withWork.all() as DestinationId[],
   };
 }

@@ -28,6 +28,11 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.heldPastWindow(destination, startOfTime, 1);
   store.nextWindowEnd(destination, 1);
   store.countByState();
+  store.newestRows();
+  store.hasRunnableUpTo(destination, startOfTime, 1);
+  store.hasUnsettledUpTo(destination, true, 1);
+  store.unsettledOf(1 as MessageRowId);
+  store.latestRecordedAt();
   for (const filter of [{}, { userId: "ada" }, { event: "Bought" }, { search: "b" }, { type: "track" as const }, { reason: "x" }]) {
     await store.messages(filter, 1, null);
   }

@@ -22,8 +22,12 @@ async function startOnSmallDisk(url: string) {
   const clock: PipelineClock = new PipelineClock({
     store,
     activity,
-    pending: () => station.hasWork(),
-    attemptsMade: () => station.attemptsMade,
+    work: {
+      isPending: () => station.hasOwnWork(),
+      isWaiting: () => station.hasOwnWaiting(),
+      attemptsMade: () => station.attemptsMade,
+      trouble: () => station.trouble,
+    },
     onOverdue: () => station.spreadOverdue(),
     onChange: () => {},
     report,
@@ -47,7 +51,7 @@ async function startOnSmallDisk(url: string) {
     activity,
     changes,
     isSuppressed: () => false,
-    onCommitted: () => station.kick(),
+    onCommitted: (messages, origin) => station.onCommitted(messages, origin),
     report,
     host: "127.0.0.1",
     port: 0,

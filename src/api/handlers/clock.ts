@@ -8,9 +8,12 @@ export function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
   return {
     "clock.get": () => clock.state(),
     "clock.set": ({ mode, speed }) => (mode === "faster" ? clock.set(mode, speed ?? defaultSpeed) : clock.set(mode)),
-    "clock.advance": async (target) => {
-      const advanced = await clock.advance(target);
-      return isProblem(advanced) ? advanced : { ...advanced.state, ran: advanced.ran };
+    "clock.advance": async (target, caller) => {
+      const advanced = await clock.advance(target, caller);
+      if (isProblem(advanced)) return advanced;
+      const { state, ran, endedEarly } = advanced;
+      return { ...state, ran, endedEarly };
     },
+    "clock.cancelAdvance": () => clock.cancelAdvance(),
   };
 }

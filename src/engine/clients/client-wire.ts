@@ -104,7 +104,7 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
     },
     begin() {
       request = {
-        work: activity.begin(),
+        work: activity.beginSending(),
         startedAt: clock.now(),
         started: clock.monotonic(),
         deadline: startTimer(timeoutMs, giveUp),

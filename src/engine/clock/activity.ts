@@ -1,10 +1,18 @@
 /**
- * Who is busy. Every station marks the work that will end by itself, so that an advance of the clock and
- * `settle` know when what has been started is over. Work that waits for the clock alone (an attempt held
- * by a test endpoint) is marked as held: it is not waited for while the clock stands still.
+ * What runs. Every part of the pipeline marks the work that ends by itself, so that an advance of the clock and `settle` know
+ * when what has been started is over. Work that waits for the clock alone (an attempt held by a test endpoint) is
+ * marked as held: nobody waits for it while the clock stands still.
+ *
+ * While an advance is under way, work has one of two origins. Arrivals are what came in at the ingest port since the advance
+ * began, and what follows from it; everything else is the advance's own, what ran when it began included. The
+ * advance waits for its own work only, so steady traffic cannot keep it from moving. Without an advance all work is own.
  */
 
+export type Origin = "own" | "arrival";
+
 export type Work = {
+  readonly origin: Origin;
+  readonly isHeld: boolean;
   /** From now on only the clock can move this on. */
   hold(): void;
   /** It moves by itself again. */
@@ -13,23 +21,53 @@ export type Work = {
   end(): void;
 };
 
-type Waiter = { includeHeld: boolean; resolve: () => void };
+type Waiter = { isReady: () => boolean; resolve: () => void; reject: (error: unknown) => void };
+type Tally = { running: number };
 
 export class Activity {
   #running = 0;
   #held = 0;
+  /** Requests to the ingest port that the pipeline itself has under way: simulated clients and the demo shop. */
+  #sending = 0;
+  /** Running arrivals of the advance under way; a fresh one for each advance, so that older arrivals count as own. */
+  #arrivals: Tally | null = null;
+  #origin: Origin = "own";
   #waiters: Waiter[] = [];
+  #awaited = 0;
   #onAwaited: (() => void)[] = [];
+  #onAdvance: ((isUnderWay: boolean) => void)[] = [];
   #checkScheduled = false;
 
-  begin(): Work {
-    this.#running += 1;
+  begin(origin: Origin = "own"): Work {
+    const arrivals = origin === "arrival" ? this.#arrivals : null;
+    return this.#begin(arrivals === null ? "own" : "arrival", (by) => {
+      if (arrivals !== null) arrivals.running += by;
+    });
+  }
+
+  /** A request of the pipeline itself to the ingest port: while it runs, what is committed there is no arrival. */
+  beginSending(): Work {
+    return this.#begin("own", (by) => {
+      this.#sending += by;
+    });
+  }
+
+  #begin(origin: Origin, count: (by: 1 | -1) => void): Work {
     let state: "running" | "held" | "over" = "running";
+    const run = (by: 1 | -1): void => {
+      this.#running += by;
+      count(by);
+    };
+    run(1);
     return {
+      origin,
+      get isHeld() {
+        return state === "held";
+      },
       hold: () => {
         if (state !== "running") return;
         state = "held";
-        this.#running -= 1;
+        run(-1);
         this.#held += 1;
         this.#check();
       },
@@ -37,15 +75,54 @@ export class Activity {
         if (state !== "held") return;
         state = "running";
         this.#held -= 1;
-        this.#running += 1;
+        run(1);
       },
       end: () => {
-        if (state === "running") this.#running -= 1;
+        if (state === "running") run(-1);
         if (state === "held") this.#held -= 1;
         state = "over";
         this.#check();
       },
     };
+  }
+
+  get isAdvancing(): boolean {
+    return this.#arrivals !== null;
+  }
+
+  /** Of what comes in at the ingest port now. */
+  get ingestOrigin(): Origin {
+    return this.#arrivals !== null && this.#sending === 0 ? "arrival" : "own";
+  }
+
+  /** Of what is done now, within `as`. */
+  get origin(): Origin {
+    return this.#origin;
+  }
+
+  as<Result>(origin: Origin, run: () => Result): Result {
+    const before = this.#origin;
+    this.#origin = origin;
+    try {
+      return run();
+    } finally {
+      this.#origin = before;
+    }
+  }
+
+  beginAdvance(): void {
+    this.#arrivals = { running: 0 };
+    for (const run of this.#onAdvance) run(true);
+  }
+
+  endAdvance(): void {
+    this.#arrivals = null;
+    for (const run of this.#onAdvance) run(false);
+  }
+
+  /** Runs whenever an advance begins or ends. */
+  onAdvance(run: (isUnderWay: boolean) => void): void {
+    this.#onAdvance.push(run);
   }
 
   isQuiet(includeHeld: boolean): boolean {
@@ -54,24 +131,47 @@ export class Activity {
 
   /** Somebody waits until nothing runs: no time for work that takes its time. */
   get isAwaited(): boolean {
-    return this.#waiters.length > 0;
+    return this.#awaited > 0;
   }
 
-  /** Runs whenever somebody begins to wait. */
+  /** Runs whenever somebody begins to wait until nothing runs. */
   onAwaited(run: () => void): void {
     this.#onAwaited.push(run);
   }
 
   /** Resolves once nothing runs, looked at between two turns of the event loop, so that work handed on in a callback counts. */
-  whenQuiet({ includeHeld = false, signal }: { includeHeld?: boolean; signal?: AbortSignal } = {}): Promise<void> {
-    return new Promise((resolve) => {
-      const waiter: Waiter = { includeHeld, resolve };
-      this.#waiters.push(waiter);
-      for (const run of this.#onAwaited) run();
-      signal?.addEventListener("abort", () => {
+  async whenQuiet({ includeHeld = false, signal }: { includeHeld?: boolean; signal?: AbortSignal } = {}): Promise<void> {
+    this.#awaited += 1;
+    for (const run of this.#onAwaited) run();
+    await this.#when(() => this.isQuiet(includeHeld), signal);
+    this.#awaited -= 1;
+  }
+
+  /** The same for the advance's own work; `waits` says whether own work is left that waits behind arrivals. */
+  whenOwnQuiet({ waits, signal }: { waits: () => boolean; signal: AbortSignal }): Promise<void> {
+    return this.#when(() => this.#running === (this.#arrivals?.running ?? 0) && !waits(), signal);
+  }
+
+  #when(isReady: () => boolean, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
-        resolve();
-      });
+        signal?.removeEventListener("abort", waiter.resolve);
+      };
+      const waiter: Waiter = {
+        isReady,
+        resolve: () => {
+          leave();
+          resolve();
+        },
+        reject: (error) => {
+          leave();
+          reject(error as Error);
+        },
+      };
+      this.#waiters.push(waiter);
+      signal?.addEventListener("abort", waiter.resolve);
+      if (signal?.aborted === true) waiter.resolve();
       this.#check();
     });
   }
@@ -81,9 +181,14 @@ export class Activity {
     this.#checkScheduled = true;
     setImmediate(() => {
       this.#checkScheduled = false;
-      const ready = this.#waiters.filter((waiter) => this.isQuiet(waiter.includeHeld));
-      this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter));
-      for (const waiter of ready) waiter.resolve();
+      for (const waiter of this.#waiters) {
+        try {
+          if (waiter.isReady()) waiter.resolve();
+        } catch (error) {
+          // The store was asked, and could not be read.
+          waiter.reject(error);
+        }
+      }
     });
   }
 }

@@ -8,14 +8,33 @@
  *   paused  stands still; what is due now still runs
  *
  * `advance` works in every mode: the clock stands still, jumps from due time to due time, and at each of
- * them waits until what started there has ended.
+ * them waits until what started there has ended (`advances.ts`).
  */
 
 export type ClockMode = "real" | "faster" | "paused";
 
-export type ClockState = { now: number; mode: ClockMode; speed: number; nextDueAt: number | null };
+export type ClockState = {
+  now: number;
+  mode: ClockMode;
+  speed: number;
+  nextDueAt: number | null;
+  /** The advance under way. */
+  advance: AdvanceProgress | null;
+};
 
 export type AdvanceTarget = { byMs: number } | { to: "next-due" } | { to: "idle" };
+
+/** From where to where an advance goes, where the clock stands by now, and the attempts made on the way. */
+export type AdvanceProgress = { from: number; to: number | "next-due" | "idle"; now: number; attempts: number };
+
+/** Why an advance ended before its target. */
+export type EarlyEnd = "clock_set" | "cancelled" | "caller_gone" | "stopping";
+
+export type AdvanceEnd = {
+  state: ClockState;
+  ran: { attempts: number };
+  endedEarly: { code: EarlyEnd; message: string } | null;
+};
 
 /** A timer on the clock. Cancelling one that has fired does nothing. */
 export type ClockTimer = { cancel(): void };

@@ -5,11 +5,22 @@
  * only in jumps. Timers that are due fire in every state.
  */
 
-import { conflict, invalid, type Problem } from "../../domain/problem.ts";
+import { invalid, type Problem } from "../../domain/problem.ts";
 import type { ClockStore } from "../ports.ts";
+import { storeFailure } from "../store-failure.ts";
 import { monotonic, startIdleTimer, startTimer, wallNow, type WallTimer } from "../wall.ts";
 import type { Activity, Work } from "./activity.ts";
-import type { AdvanceTarget, Clock, ClockMode, ClockState, ClockTimer, ScheduleOptions } from "./clock.ts";
+import { Advances } from "./advances.ts";
+import type {
+  AdvanceEnd,
+  AdvanceProgress,
+  AdvanceTarget,
+  Clock,
+  ClockMode,
+  ClockState,
+  ClockTimer,
+  ScheduleOptions,
+} from "./clock.ts";
 import { Timers, type Timer } from "./timers.ts";
 
 /** Platform timers do not count a laptop's sleep, so a long wait is looked at anew this often. */
@@ -18,21 +29,20 @@ const longestWaitMs = 60_000;
 /** A due time missed by this much real time means that the machine slept or the process was not running. */
 const overdueAfterMs = 30_000;
 
-/** How often a fast clock's time is stored; after a crash it goes on this much real time later, so it never goes back. */
+/**
+ * No time is shown that is later than the stored one by more than this much real time: then it is stored first. A start
+ * after a kill adds it, so the clock does not go back, whatever the machine's clock did meanwhile.
+ */
 const saveEveryMs = 1000;
-
-/** Room for a thousand years, so that a slip of the keyboard cannot leave the range of dates. */
-const latestTime = Date.UTC(3000, 0);
 
 type PipelineClockOptions = {
   store: ClockStore;
   activity: Activity;
-  /** Whether anything is queued, sending or waiting that can still move. */
-  pending: () => boolean;
-  attemptsMade: () => number;
+  work: ConstructorParameters<typeof Advances>[0]["work"];
   /** Due times were missed by more than a moment. Called before the timers fire. */
   onOverdue: () => void;
-  onChange: () => void;
+  /** With the progress of the advance under way. */
+  onChange: (advance: AdvanceProgress | null) => void;
   report: (error: unknown) => void;
 };
 
@@ -51,28 +61,53 @@ export class PipelineClock implements Clock {
   #platformTimer: WallTimer | null = null;
   #saveTimer: WallTimer | null = null;
   #firing: Work | null = null;
-  #advances: Promise<unknown> = Promise.resolve();
+  readonly #advances: Advances;
+  /** The latest time that may be shown before it has to be stored. */
+  #savedUpTo = Infinity;
+  #trouble: Problem | null = null;
   #stopped = false;
 
   constructor(options: PipelineClockOptions) {
     this.#options = options;
+    this.#advances = new Advances({
+      clock: {
+        now: () => this.now(),
+        state: () => this.state(),
+        stand: () => this.#stand(),
+        release: () => this.#release(),
+        jump: (to) => this.#jump(to),
+        next: () => this.#timers.next(),
+        hasForeground: () => this.#timers.hasForeground(),
+      },
+      activity: options.activity,
+      work: options.work,
+      onProgress: options.onChange,
+    });
     const wall = wallNow();
     const stored = options.store.loadClock();
     this.#base = wall;
     this.#wallBase = wall;
-    if (stored === null) return;
-    this.#mode = stored.mode;
-    this.#speed = stored.speed;
-    const away = Math.max(0, wall - stored.wallAt);
-    if (stored.mode === "paused") this.#base = stored.now;
-    else if (stored.mode === "real") this.#base = stored.now + away;
-    else this.#base = stored.now + away + stored.speed * saveEveryMs;
+    if (stored !== null) {
+      this.#mode = stored.mode;
+      this.#speed = stored.speed;
+      const away = Math.max(0, wall - stored.wallAt);
+      const unsaved = stored.stopped === true ? 0 : stored.speed * saveEveryMs;
+      if (stored.mode === "paused") this.#base = stored.now;
+      else if (stored.mode === "real") this.#base = stored.now + Math.max(away, unsaved);
+      else this.#base = stored.now + away + unsaved;
+    }
+    this.#base = Math.max(this.#base, options.store.latestRecordedAt());
   }
 
   start(): void {
     this.#save();
     this.#arm();
     this.#saveOften();
+  }
+
+  /** Ends the advances under way, and has no more of them. Before `stop`, while the store is open. */
+  endAdvances(): void {
+    this.#advances.endAll("stopping");
   }
 
   stop(): void {
@@ -82,7 +117,18 @@ export class PipelineClock implements Clock {
     this.#save();
   }
 
+  /** Why the store did not take the time when it was to be stored last; null when it did. */
+  get trouble(): Problem | null {
+    return this.#trouble;
+  }
+
   now(): number {
+    const now = this.#read();
+    if (now > this.#savedUpTo) this.#saveOrTell();
+    return now;
+  }
+
+  #read(): number {
     if (this.#standing || this.#mode === "paused") return this.#base;
     const wall = wallNow();
     if (wall < this.#wallSeen) {
@@ -116,67 +162,66 @@ export class PipelineClock implements Clock {
       mode: this.#mode,
       speed: this.#mode === "faster" ? this.#speed : 1,
       nextDueAt: this.#timers.next()?.at ?? null,
+      advance: this.#advances.progress,
     };
   }
 
   set(mode: ClockMode, speed?: number): ClockState | Problem {
     if (mode !== "faster" && speed !== undefined && speed !== 1)
       return invalid(`A speed goes with the mode "faster" only, not with "${mode}".`);
+    this.#advances.endAll("clock_set");
     this.#rebase();
+    const [modeBefore, speedBefore] = [this.#mode, this.#speed];
     this.#mode = mode;
     this.#speed = mode === "faster" ? (speed ?? 10) : 1;
-    this.#save();
+    try {
+      this.#save();
+    } catch (error) {
+      this.#mode = modeBefore;
+      this.#speed = speedBefore;
+      throw error;
+    }
     this.#arm();
     this.#saveOften();
-    this.#options.onChange();
+    this.#options.onChange(null);
     return this.state();
   }
 
-  /** Advances wait for each other. */
-  advance(target: AdvanceTarget): Promise<{ state: ClockState; ran: { attempts: number } } | Problem> {
-    const advanced = this.#advances.then(() => this.#advance(target));
-    this.#advances = advanced.catch(() => undefined);
-    return advanced;
+  /** Advances wait for each other. An advance ends when its caller goes away. */
+  advance(target: AdvanceTarget, caller?: AbortSignal): Promise<AdvanceEnd | Problem> {
+    return this.#advances.run(target, caller);
   }
 
-  async #advance(target: AdvanceTarget): Promise<{ state: ClockState; ran: { attempts: number } } | Problem> {
-    if (this.#stopped) return conflict("stopping", "Hookyard is stopping.");
-    const attemptsBefore = this.#options.attemptsMade();
+  /** Ends the advance under way, and those that wait for it. */
+  cancelAdvance(): ClockState {
+    this.#advances.endAll("cancelled");
+    return this.state();
+  }
+
+  #stand(): void {
     this.#rebase();
     this.#standing = true;
-    try {
-      const until = "byMs" in target ? this.#base + target.byMs : null;
-      if (until !== null && until > latestTime) return invalid("The clock cannot be moved beyond the year 3000.");
-      for (let stepped = false; ; stepped = true) {
-        await this.#options.activity.whenQuiet();
-        if (this.#stopped) break;
-        const next = this.#timers.next()?.at;
-        if (until !== null) {
-          if (next === undefined || next > until) {
-            this.#jump(until);
-            break;
-          }
-        } else if ("to" in target && target.to === "next-due") {
-          if (stepped || next === undefined) break;
-        } else if (!this.#options.pending() || !this.#timers.hasForeground()) break;
-        if (next === undefined) break;
-        this.#jump(next);
-      }
-    } finally {
-      this.#standing = false;
-      this.#wallBase = wallNow();
-      // A stop has stored the time already, and the store may be closed by now.
-      if (!this.#stopped) this.#save();
-      this.#arm();
-    }
-    return { state: this.state(), ran: { attempts: this.#options.attemptsMade() - attemptsBefore } };
+  }
+
+  #release(): void {
+    if (!this.#standing) return;
+    this.#standing = false;
+    this.#wallBase = wallNow();
+    // A stop has stored the time already, and the store may be closed by now.
+    if (!this.#stopped) this.#saveOrTell();
+    this.#arm();
   }
 
   #jump(to: number): void {
-    this.#base = Math.max(this.#base, to);
-    this.#save();
+    const before = this.#base;
+    this.#base = Math.max(before, to);
+    try {
+      this.#save();
+    } catch (error) {
+      this.#base = before;
+      throw error;
+    }
     this.#arm();
-    this.#options.onChange();
   }
 
   #rebase(): void {
@@ -218,8 +263,31 @@ export class PipelineClock implements Clock {
     this.#arm();
   }
 
+  /** Throws what the store throws. */
   #save(): void {
-    this.#options.store.saveClock({ now: this.now(), wallAt: wallNow(), mode: this.#mode, speed: this.#speed });
+    const now = this.#read();
+    this.#savedUpTo = this.#stopped ? Infinity : now + this.#speed * saveEveryMs;
+    try {
+      this.#options.store.saveClock({
+        now,
+        wallAt: wallNow(),
+        mode: this.#mode,
+        speed: this.#speed,
+        ...(this.#stopped ? { stopped: true } : {}),
+      });
+    } catch (error) {
+      this.#trouble = storeFailure(error);
+      throw error;
+    }
+    this.#trouble = null;
+  }
+
+  #saveOrTell(): void {
+    try {
+      this.#save();
+    } catch (error) {
+      this.#options.report(error);
+    }
   }
 
   #saveOften(): void {
@@ -227,7 +295,7 @@ export class PipelineClock implements Clock {
     this.#saveTimer = null;
     if (this.#mode !== "faster" || this.#stopped) return;
     this.#saveTimer = startIdleTimer(saveEveryMs, () => {
-      this.#save();
+      this.#saveOrTell();
       this.#saveOften();
     });
   }

@@ -4,7 +4,7 @@
  */
 
 import type { Outcome } from "../../domain/states.ts";
-import type { Activity, Work } from "../clock/activity.ts";
+import type { Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
@@ -16,7 +16,8 @@ type AttemptOptions = {
   sender: Sender;
   clock: Clock;
   holds: Holds;
-  activity: Activity;
+  /** Ended by whoever has put the result on record. */
+  work: Work;
   url: string;
   headers: [string, string][];
   body: Uint8Array;
@@ -37,13 +38,10 @@ export type AttemptResult = {
 export type RunningAttempt = {
   /** Null when it was stopped: then it is as if it had not been made. */
   done: Promise<AttemptResult | null>;
-  /** Ended by whoever has put the result on record. */
-  work: Work;
   stop(): void;
 };
 
-export function startAttempt({ sender, clock, holds, activity, url, headers, body, timeoutMs }: AttemptOptions): RunningAttempt {
-  const work = activity.begin();
+export function startAttempt({ sender, clock, holds, work, url, headers, body, timeoutMs }: AttemptOptions): RunningAttempt {
   const startedAt = clock.now();
   const started = clock.monotonic();
   const time = new AttemptTime(clock, startedAt);
@@ -110,7 +108,6 @@ export function startAttempt({ sender, clock, holds, activity, url, headers, bod
 
   return {
     done,
-    work,
     stop() {
       stopped = true;
       exchange.abort("stopped");

@@ -43,8 +43,13 @@ export class Recorder {
     this.#options = options;
   }
 
-  attempt(record: AttemptRecord, work: Work): void {
+  attempt(record: AttemptRecord): void {
     this.#attempts.push(record);
+    this.soon();
+  }
+
+  /** Work that is over when what there is to record by now has been recorded. */
+  endWhenRecorded(work: Work): void {
     this.#works.push(work);
     this.soon();
   }
@@ -65,7 +70,7 @@ export class Recorder {
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    if (this.#stopped || (this.#attempts.length === 0 && this.#transitions.length === 0)) return;
+    if (this.#stopped || (this.#attempts.length === 0 && this.#transitions.length === 0 && this.#works.length === 0)) return;
     try {
       this.#options.store.record(this.#attempts, this.#transitions);
     } catch (error) {

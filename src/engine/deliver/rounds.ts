@@ -10,10 +10,10 @@
  */
 
 import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/configuration.ts";
-import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type WebhookId } from "../../domain/ids.ts";
+import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type MessageRowId, type WebhookId } from "../../domain/ids.ts";
 import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
-import type { Activity } from "../clock/activity.ts";
+import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
@@ -31,6 +31,7 @@ export type RoundsOptions = {
   };
   clock: Clock;
   activity: Activity;
+  originOf: (message: MessageRowId) => Origin;
   holds: Holds;
   lanes: Lanes;
   recorder: Recorder;
@@ -53,15 +54,13 @@ export class Rounds {
   readonly #headersOf: ReturnType<typeof createDeliveryHeaders>;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
-  readonly #attempts = new Set<RunningAttempt>();
+  readonly #attempts = new Map<RunningAttempt, { webhook: WebhookId; work: Work }>();
+  /** Rounds whose attempt at a webhook has not got a connection's place. */
+  readonly #inLane = new Map<WebhookId, Set<Round>>();
 
   constructor(options: RoundsOptions) {
     this.#options = options;
     this.#headersOf = createDeliveryHeaders({ vendor: () => options.configuration.settings().vendor });
-  }
-
-  get underWay(): number {
-    return this.#underWay.size;
   }
 
   get attemptsUnderWay(): number {
@@ -73,8 +72,29 @@ export class Rounds {
     return this.#bytes.get(destination) ?? 0;
   }
 
+  /** Whether one of an advance's own is under way. */
+  get hasOwn(): boolean {
+    return [...this.#underWay.values()].some((round) => this.#originOf(round) === "own");
+  }
+
+  /** Whether an attempt of an advance's own waits for a place in a lane in which places become free without the clock. */
+  get hasOwnInLane(): boolean {
+    return [...this.#inLane].some(
+      ([webhook, rounds]) => this.isMoving(webhook) && [...rounds].some((round) => this.#originOf(round) === "own"),
+    );
+  }
+
+  #originOf({ delivery }: Round): Origin {
+    return this.#options.originOf(delivery.messageRow);
+  }
+
+  /** Whether an attempt at this webhook will end without the clock. */
+  isMoving(id: WebhookId): boolean {
+    return [...this.#attempts.values()].some(({ webhook, work }) => webhook === id && !work.isHeld);
+  }
+
   begin(delivery: ClaimedDelivery, destination: Destination): void {
-    const { configuration, clock, changes, lanes } = this.#options;
+    const { configuration, clock, activity, originOf, changes, lanes, recorder } = this.#options;
     const finished = new Set(delivery.finished);
     const webhooks = destination.webhooks.filter((webhook) => !finished.has(webhook.id));
     const profile = configuration.retryProfileOf(destination);
@@ -83,20 +103,32 @@ export class Rounds {
     changes.note("messages", messageIds.format(delivery.messageRow));
     if (webhooks.length === 0) {
       this.#change(delivery, "failed", "no_webhook_left");
+      recorder.endWhenRecorded(activity.begin(originOf(delivery.messageRow)));
       return;
     }
     this.#underWay.set(delivery.id, round);
     this.#bytes.set(destination.id, this.bytesUnderWay(destination.id) + delivery.payload.length);
     const headers = this.#headersOf(destination, delivery.payload);
     for (const webhook of webhooks) {
+      this.#inLaneOf(webhook).add(round);
       lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]) });
     }
+  }
+
+  #inLaneOf({ id }: Webhook): Set<Round> {
+    let rounds = this.#inLane.get(id);
+    if (rounds === undefined) {
+      rounds = new Set();
+      this.#inLane.set(id, rounds);
+    }
+    return rounds;
   }
 
   /** Ends the attempts under way, as if they had not been made. */
   async abandon(): Promise<void> {
     this.#options.lanes.clear();
-    const running = [...this.#attempts];
+    this.#inLane.clear();
+    const running = [...this.#attempts.keys()];
     for (const attempt of running) attempt.stop();
     await Promise.all(running.map((attempt) => attempt.done));
   }
@@ -111,38 +143,39 @@ export class Rounds {
     const { clock, holds, activity, lanes, recorder } = this.#options;
     const { delivery, profile } = round;
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt) + profile.windowMs;
+    const work = activity.begin(this.#originOf(round));
+    this.#inLaneOf(webhook).delete(round);
     if (clock.now() > windowEnd) {
       this.#endAttempt(round, webhook, null);
+      recorder.endWhenRecorded(work);
       return;
     }
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
       clock,
       holds,
-      activity,
+      work,
       url: webhook.url,
       headers,
       body: delivery.payload,
       timeoutMs: profile.timeoutMs,
     });
-    this.#attempts.add(running);
+    this.#attempts.set(running, { webhook: webhook.id, work });
     const result = await running.done;
     this.#attempts.delete(running);
-    if (result === null) running.work.end();
+    if (result === null) work.end();
     else {
       const status = result.outcome === "http_error" ? (result.response?.status ?? null) : null;
       const retryable = isRetryable(profile, result.outcome, status);
-      recorder.attempt(
-        {
-          ...result,
-          deliveryId: delivery.id,
-          round: delivery.round,
-          webhookId: webhook.id,
-          webhookUrl: webhook.url,
-          retryable,
-        },
-        running.work,
-      );
+      recorder.attempt({
+        ...result,
+        deliveryId: delivery.id,
+        round: delivery.round,
+        webhookId: webhook.id,
+        webhookUrl: webhook.url,
+        retryable,
+      });
+      recorder.endWhenRecorded(work);
       this.#endAttempt(round, webhook, { ...result, retryable });
     }
   }

@@ -7,15 +7,17 @@
  */
 
 import type { Destination } from "../../domain/configuration.ts";
+import type { MessageRowId } from "../../domain/ids.ts";
 import type { Problem } from "../../domain/problem.ts";
-import type { Activity, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
-import type { DeliveryStore } from "../ports.ts";
+import type { CommittedMessage, DeliveryStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
+import { OwnDeliveries } from "./own-deliveries.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { Trust } from "./trust.ts";
@@ -50,7 +52,9 @@ export class Station {
   readonly #recorder: Recorder;
   readonly #lanes: Lanes;
   readonly #rounds: Rounds;
-  #pumping: Work | null = null;
+  readonly #own: OwnDeliveries;
+  /** One of each origin at most, until the pump has run. */
+  #kicks: Work[] = [];
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #stopping = false;
   #retryAfterError: WallTimer | null = null;
@@ -64,11 +68,14 @@ export class Station {
       store,
       changes,
       attemptsUnderWay: () => this.#rounds.attemptsUnderWay,
-      onReady: () => this.kick(),
+      // Attempts are work of their own until they are recorded.
+      onReady: () => this.kick("arrival"),
       onRecorded: onAttempts,
       report,
     });
-    this.#rounds = new Rounds({ ...options, lanes: this.#lanes, recorder: this.#recorder });
+    this.#own = new OwnDeliveries({ ...options, destinations: () => configuration.destinations() });
+    const originOf = (message: MessageRowId): Origin => this.#own.originOf(message);
+    this.#rounds = new Rounds({ ...options, originOf, lanes: this.#lanes, recorder: this.#recorder });
   }
 
   get attemptsMade(): number {
@@ -102,12 +109,13 @@ export class Station {
    * Something may have become ready: looked at in the next turn of the event loop. In a stop nothing is taken up any
    * more, but what ends is still put on record: the stop waits for that.
    */
-  kick(): void {
-    if (this.#pumping !== null) return;
-    this.#pumping = this.#options.activity.begin();
+  kick(origin: Origin = "own"): void {
+    const isScheduled = this.#kicks.length > 0;
+    if (!this.#kicks.some((kick) => kick.origin === origin || kick.origin === "own")) this.#kicks.push(this.#options.activity.begin(origin));
+    if (isScheduled) return;
     setImmediate(() => {
-      const work = this.#pumping;
-      this.#pumping = null;
+      const works = this.#kicks;
+      this.#kicks = [];
       try {
         if (this.#stopping) this.#recorder.flush();
         else this.#pump();
@@ -118,19 +126,30 @@ export class Station {
         this.#retryAfterError?.cancel();
         this.#retryAfterError = startTimer(1000, () => this.kick());
       }
-      work?.end();
+      for (const work of works) work.end();
     });
   }
 
+  onCommitted(messages: readonly CommittedMessage[], origin: Origin): void {
+    this.#own.add(messages, origin);
+    this.kick(origin);
+  }
+
   /**
-   * Whether anything is queued, sending or waiting that the clock or the network can still move, or an attempt is under
-   * way beside one that succeeded.
+   * Whether anything of an advance's own is queued, sending or waiting that the clock or the network can still move, or an
+   * attempt is under way beside one that succeeded.
    */
-  hasWork(): boolean {
-    if (this.#rounds.underWay > 0) return true;
-    const { queued, sending, waiting } = this.#options.store.countByState();
-    if (sending + waiting > 0) return true;
-    return queued > 0 && this.#hasRunnable();
+  hasOwnWork(): boolean {
+    return this.#rounds.hasOwn || this.#own.areUnsettled();
+  }
+
+  /** Whether a delivery of an advance's own could be sent now, and waits behind others for a place that the clock does not have to free. */
+  hasOwnWaiting(): boolean {
+    if (this.#rounds.hasOwnInLane) return true;
+    return this.#options.configuration.destinations().some((destination) => {
+      if (!destination.enabled || !this.#own.isRunnable(destination.id)) return false;
+      return this.#room(destination) > 0 || destination.webhooks.some(({ id }) => this.#rounds.isMoving(id));
+    });
   }
 
   /** Whether anything waits for a connection's place, or could be taken up now. */

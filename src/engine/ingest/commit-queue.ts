@@ -1,6 +1,6 @@
 /** Requests that arrive together share a commit: what came in one turn of the event loop is one transaction. */
 
-import type { Activity, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 
@@ -16,12 +16,16 @@ type Waiting = {
 export class CommitQueue {
   readonly #store: Pick<IngestStore, "commit">;
   readonly #activity: Activity;
-  readonly #onCommitted: (committed: CommittedMessage[][]) => void;
+  readonly #onCommitted: (committed: CommittedMessage[][], origin: Origin) => void;
   #waiting: Waiting[] = [];
   #work: Work | null = null;
   #newest: Promise<unknown> | null = null;
 
-  constructor(options: { store: Pick<IngestStore, "commit">; activity: Activity; onCommitted: (committed: CommittedMessage[][]) => void }) {
+  constructor(options: {
+    store: Pick<IngestStore, "commit">;
+    activity: Activity;
+    onCommitted: (committed: CommittedMessage[][], origin: Origin) => void;
+  }) {
     this.#store = options.store;
     this.#activity = options.activity;
     this.#onCommitted = options.onCommitted;
@@ -44,7 +48,7 @@ export class CommitQueue {
 
   #schedule(): void {
     if (this.#work !== null || this.#waiting.length === 0) return;
-    this.#work = this.#activity.begin();
+    this.#work = this.#activity.begin(this.#activity.ingestOrigin);
     setImmediate(() => {
       this.#flush();
       this.#work?.end();
@@ -74,7 +78,7 @@ export class CommitQueue {
       else for (const { reject } of group) reject(error);
       return;
     }
-    this.#onCommitted(committed);
+    this.#onCommitted(committed, this.#work?.origin === "own" ? "own" : this.#activity.ingestOrigin);
     for (const [place, { resolve }] of group.entries()) resolve(committed[place] ?? []);
   }
 }

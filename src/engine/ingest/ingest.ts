@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import type { Destination, Settings, Source } from "../../domain/configuration.ts";
 import { messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
-import type { Activity } from "../clock/activity.ts";
+import type { Activity, Origin } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import { close, listen } from "../http-port.ts";
 import type { Changes } from "../pipeline.ts";
@@ -40,7 +40,7 @@ type IngestOptions = {
   activity: Activity;
   changes: Changes;
   isSuppressed: (userId: string) => boolean;
-  onCommitted: (messages: CommittedMessage[]) => void;
+  onCommitted: (messages: CommittedMessage[], origin: Origin) => void;
   report: (error: unknown) => void;
   host: string;
   port: number;
@@ -67,7 +67,7 @@ export class Ingest {
     this.#queue = new CommitQueue({
       store: options.store,
       activity: options.activity,
-      onCommitted: (committed) => this.#committed(committed),
+      onCommitted: (committed, origin) => this.#committed(committed, origin),
     });
     this.#server = createAnsweringServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
@@ -116,7 +116,7 @@ export class Ingest {
       store.forgetUnknownKeyRequest(kept.id);
       return request === null ? [] : store.commit([request]);
     });
-    if (request !== null) this.#committed(committed);
+    if (request !== null) this.#committed(committed, "own");
     return true;
   }
 
@@ -288,9 +288,9 @@ export class Ingest {
     this.#trouble = trouble;
   }
 
-  #committed(committed: CommittedMessage[][]): void {
+  #committed(committed: CommittedMessage[][], origin: Origin): void {
     this.#trouble = null;
-    this.#options.onCommitted(committed.flat());
+    this.#options.onCommitted(committed.flat(), origin);
   }
 
   #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {

@@ -14,7 +14,7 @@
  */
 
 import { profileIds, type MessageRowId } from "../../domain/ids.ts";
-import type { Activity, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
 import type { Atomically, ProfileChange, ProfileStore } from "../profile-ports.ts";
@@ -65,9 +65,11 @@ export class Follower {
   readonly #options: FollowerOptions;
   #state: "new" | "running" | "stopped" = "new";
   #work: Work | null = null;
+  /** What an advance of the clock waits for: its own messages, up to the newest of them. What is followed beyond is arrivals. */
+  #own: { upTo: MessageRowId; work: Work } | null = null;
   #scheduled = false;
   #timer: WallTimer | null = null;
-  #failing = false;
+  #failing: unknown = null;
   #rows = fewestRows;
   /** What of a slice is for reading messages: less than all of it where others make much of each change. */
   #readingMs = sliceMs;
@@ -84,6 +86,9 @@ export class Follower {
   constructor(options: FollowerOptions) {
     this.#options = options;
     options.activity.onAwaited(() => this.#hurry());
+    options.activity.onAdvance((isUnderWay) => {
+      if (isUnderWay) this.#followOwn();
+    });
   }
 
   start(): void {
@@ -99,9 +104,23 @@ export class Follower {
   }
 
   /** Messages were committed. */
-  kick(): void {
+  kick(origin: Origin = "own"): void {
     this.noteOthers();
     this.#wake();
+    if (origin === "own") this.#followOwn();
+  }
+
+  /** All that is committed by now is an advance's own. */
+  #followOwn(): void {
+    const { activity, store } = this.#options;
+    if (this.#state !== "running" || !activity.isAdvancing) return;
+    const { upTo, newest } = store.followed();
+    if (upTo < newest) this.#own = { upTo: newest, work: this.#own?.work ?? activity.begin() };
+    if (this.#work !== null) {
+      this.#work.end();
+      this.#work = activity.begin("arrival");
+    }
+    this.#hurry();
   }
 
   /** Ingest or delivery did something. */
@@ -123,7 +142,7 @@ export class Follower {
   #wake(): void {
     if (this.#state !== "running" || this.#scheduled) return;
     this.#scheduled = true;
-    this.#work ??= this.#options.activity.begin();
+    this.#work ??= this.#options.activity.begin("arrival");
     this.#rest(this.#rests ? gatherMs : 0);
   }
 
@@ -170,7 +189,7 @@ export class Follower {
       this.#failed(error);
       return;
     }
-    this.#failing = false;
+    this.#failing = null;
     if (this.#oneByOne > 0) this.#oneByOne -= 1;
     try {
       this.#tell(followed);
@@ -182,9 +201,9 @@ export class Follower {
   }
 
   #slice(startedAt: number): Reached {
-    const { store, clock, onApplied } = this.#options;
+    const { store, clock, activity, onApplied } = this.#options;
     const workedMs = (): number => clock.monotonic() - startedAt;
-    return store.atomically(() => {
+    const slice = (): Reached => {
       const limit = this.#oneByOne > 0 ? 1 : this.#rows;
       const followed = follow({ store, limit, isTimeUp: () => workedMs() > this.#readingMs });
       if (followed.changes.length > 0) onApplied(followed.changes);
@@ -192,7 +211,9 @@ export class Follower {
       this.#readingMs = Math.min(sliceMs, Math.max(leastReadingMs, fitting));
       // Those who follow may have committed messages of their own, and marked them as followed.
       return { ...followed, ...store.followed() };
-    });
+    };
+    const isOwn = !activity.isAdvancing || this.#own !== null;
+    return activity.as(isOwn ? "own" : "arrival", () => store.atomically(slice));
   }
 
   #tell({ profiles, unreadable }: Followed): void {
@@ -206,7 +227,7 @@ export class Follower {
     const { clock, activity } = this.#options;
     this.#endedAt = clock.monotonic();
     this.#tookMs = this.#endedAt - startedAt;
-    this.#rests = startedAt - this.#othersAt < busyMs && this.#waiters.length === 0 && !activity.isAwaited;
+    this.#rests = startedAt - this.#othersAt < busyMs && this.#waiters.length === 0 && this.#own === null && !activity.isAwaited;
     this.#loopShare();
   }
 
@@ -215,6 +236,7 @@ export class Follower {
     const reached = this.#waiters.filter((waiter) => isDone || waiter.upTo <= upTo);
     this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
     for (const { resolve } of reached) resolve();
+    if (this.#own !== null && (isDone || this.#own.upTo <= upTo)) this.#endOwn();
     if (isDone) this.#idle();
     else this.#wake();
   }
@@ -237,8 +259,8 @@ export class Follower {
         error = refusal;
       }
     }
-    if (!this.#failing) report(error);
-    this.#failing = true;
+    if (this.#failing === null) report(error);
+    this.#failing = error;
     this.#refuse(error);
     this.#scheduled = true;
     this.#timer = startTimer(retryMs, () => this.#turn());
@@ -251,5 +273,16 @@ export class Follower {
   #idle(): void {
     this.#work?.end();
     this.#work = null;
+    this.#endOwn();
+  }
+
+  #endOwn(): void {
+    this.#own?.work.end();
+    this.#own = null;
+  }
+
+  /** Why the store refused the last slice, which is tried again; null when it did not. */
+  get failure(): unknown {
+    return this.#failing;
   }
 }

@@ -18,7 +18,7 @@ export function createProfiles({
   computed,
   isSuppressed,
   ...options
-}: ProfilesOptions): Profiles & Pick<Follower, "start" | "stop" | "kick" | "noteOthers"> {
+}: ProfilesOptions): Profiles & Pick<Follower, "start" | "stop" | "kick" | "noteOthers" | "failure"> {
   const { store } = options;
   const follower = new Follower(options);
   const nothing: ProfileValues = { memberships: [], computed: [] };
@@ -27,7 +27,10 @@ export function createProfiles({
   return {
     start: () => follower.start(),
     stop: () => follower.stop(),
-    kick: () => follower.kick(),
+    kick: (origin) => follower.kick(origin),
+    get failure() {
+      return follower.failure;
+    },
     noteOthers: () => follower.noteOthers(),
     caughtUp: () => follower.caughtUp(),
     list({ audienceId, ...filter }, limit, before) {

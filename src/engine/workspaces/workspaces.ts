@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import type { Destination, Source, Step } from "../../domain/configuration.ts";
 import { isProblem, problem, type Problem } from "../../domain/problem.ts";
+import type { Activity } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { IngestClient } from "../ingest/ingest-client.ts";
 import type { Configuration, EndpointView, Endpoints, SourceDraft, Workspace, Workspaces } from "../pipeline.ts";
@@ -23,6 +24,7 @@ type WorkspacesOptions = {
   audiences: Pick<Audiences, "list" | "create">;
   endpoints: Endpoints;
   clock: Clock;
+  activity: Activity;
   seed: () => number;
   store: Pick<QueryStore, "messages">;
   ingestClient: IngestClient;
@@ -88,7 +90,12 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
     const messages = shopMessages({ seed: options.seed(), from: next, count: 1, now: clock.now() });
     next += 1;
     left -= 1;
-    for (const from of shop()) sendAs(from, messages).catch(options.report);
+    for (const from of shop()) {
+      const work = options.activity.beginSending();
+      sendAs(from, messages)
+        .catch(options.report)
+        .finally(() => work.end());
+    }
     timer = clock.schedule(clock.now() + everyMs, sendNext, { background: true });
   }
 

@@ -1,0 +1,166 @@
+/**
+ * Advances of the clock, one after the other. The clock stands still, jumps from due time to due time, and at each of them
+ * waits until the advance's own work is over (`Activity`): what ran when it began, what its jumps started, and what
+ * follows from that. What comes in at the ingest port meanwhile is worked on and its due times are jumped to, but
+ * nobody waits for it.
+ *
+ * An advance ends at its target, or early: when its caller goes away, when somebody sets the clock, when it is cancelled,
+ * when the store refuses to write, when Hookyard stops. The clock is then released at once, before what runs has
+ * ended. Made by the clock and used by nobody else.
+ */
+
+import { conflict, invalid, type Problem } from "../../domain/problem.ts";
+import { startIdleTimer, type WallTimer } from "../wall.ts";
+import type { Activity } from "./activity.ts";
+import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, ClockState, EarlyEnd } from "./clock.ts";
+
+/** Room for a thousand years, so that a slip of the keyboard cannot leave the range of dates. */
+const latestTime = Date.UTC(3000, 0);
+
+/** How often progress is reported: as fast as a figure can be read. Trouble is looked for as often. */
+const reportEveryMs = 100;
+
+type AdvancesOptions = {
+  clock: {
+    now(): number;
+    state(): ClockState;
+    /** Time moves only in jumps from now on; until `release`, which may be called again. */
+    stand(): void;
+    release(): void;
+    jump(to: number): void;
+    next(): { at: number } | undefined;
+    hasForeground(): boolean;
+  };
+  activity: Activity;
+  work: {
+    /** Whether anything is queued, sending or waiting that the advance would bring to its end. */
+    isPending(): boolean;
+    /** Whether own work waits for a place behind other work. */
+    isWaiting(): boolean;
+    attemptsMade(): number;
+    /** Why the store does not take what has to be written; null when it does. */
+    trouble(): Problem | null;
+  };
+  onProgress: (progress: AdvanceProgress | null) => void;
+};
+
+type Advance = { target: AdvanceTarget; end: AbortController };
+
+type UnderWay = Advance & { from: number; until: number | null; attemptsBefore: number; ticking: WallTimer | null };
+
+const earlyEnds: Record<EarlyEnd, string> = {
+  clock_set: "The clock was set while it advanced, and the advance ended there.",
+  cancelled: "The advance was cancelled.",
+  caller_gone: "The advance ended because its caller went away.",
+  stopping: "The advance ended because Hookyard is stopping.",
+};
+
+export class Advances {
+  readonly #options: AdvancesOptions;
+  readonly #asked = new Set<Advance>();
+  #last: Promise<unknown> = Promise.resolve();
+  #underWay: UnderWay | null = null;
+  #isStopped = false;
+
+  constructor(options: AdvancesOptions) {
+    this.#options = options;
+  }
+
+  get progress(): AdvanceProgress | null {
+    if (this.#underWay === null) return null;
+    const { target, from, until, attemptsBefore } = this.#underWay;
+    const to = until ?? ("to" in target ? target.to : "idle");
+    return { from, to, now: this.#options.clock.now(), attempts: this.#options.work.attemptsMade() - attemptsBefore };
+  }
+
+  /** Advances wait for each other. One whose caller has gone by then never starts. */
+  run(target: AdvanceTarget, caller?: AbortSignal): Promise<AdvanceEnd | Problem> {
+    if (this.#isStopped) return Promise.resolve(conflict("stopping", "Hookyard is stopping."));
+    const advance: Advance = { target, end: new AbortController() };
+    const leave = (): void => this.#end(advance, "caller_gone");
+    this.#asked.add(advance);
+    const done = this.#last
+      .then(() => this.#advance(advance))
+      .finally(() => {
+        this.#asked.delete(advance);
+        caller?.removeEventListener("abort", leave);
+      });
+    this.#last = done.catch(() => undefined);
+    caller?.addEventListener("abort", leave);
+    if (caller?.aborted === true) leave();
+    return done;
+  }
+
+  /** Those that wait for their turn, too. Answers whether there was one. */
+  endAll(reason: EarlyEnd): boolean {
+    if (reason === "stopping") this.#isStopped = true;
+    const asked = [...this.#asked];
+    for (const advance of asked) this.#end(advance, reason);
+    return asked.length > 0;
+  }
+
+  #end(advance: Advance, reason: EarlyEnd | Problem): void {
+    advance.end.abort(reason);
+    if (this.#underWay?.end === advance.end) this.#release();
+  }
+
+  async #advance(advance: Advance): Promise<AdvanceEnd | Problem> {
+    const { clock, activity, work } = this.#options;
+    const { target, end } = advance;
+    const attemptsBefore = work.attemptsMade();
+    const from = clock.now();
+    const until = "byMs" in target ? from + target.byMs : null;
+    if (until !== null && until > latestTime) return invalid("The clock cannot be moved beyond the year 3000.");
+    if (!end.signal.aborted) {
+      this.#underWay = { ...advance, from, until, attemptsBefore, ticking: null };
+      clock.stand();
+      try {
+        activity.beginAdvance();
+        this.#tick(advance);
+        await this.#jumps(target, until, end.signal);
+      } finally {
+        if (this.#underWay?.end === end) this.#release();
+      }
+    }
+    const reason = end.signal.aborted ? (end.signal.reason as EarlyEnd | Problem) : null;
+    if (reason !== null && typeof reason !== "string") return reason;
+    const endedEarly = reason === null ? null : { code: reason, message: earlyEnds[reason] };
+    return { state: clock.state(), ran: { attempts: work.attemptsMade() - attemptsBefore }, endedEarly };
+  }
+
+  async #jumps(target: AdvanceTarget, until: number | null, signal: AbortSignal): Promise<void> {
+    const { clock, activity, work } = this.#options;
+    for (let stepped = false; ; stepped = true) {
+      await activity.whenOwnQuiet({ waits: () => work.isWaiting(), signal });
+      if (signal.aborted) return;
+      const next = clock.next()?.at;
+      if (until !== null) {
+        if (next === undefined || next > until) return clock.jump(until);
+      } else if ("to" in target && target.to === "next-due") {
+        if (stepped || next === undefined) return;
+      } else if (!work.isPending() || !clock.hasForeground()) return;
+      if (next === undefined) return;
+      clock.jump(next);
+    }
+  }
+
+  /** Reports progress now and then, and ends the advance when it could only wait for the store. */
+  #tick(advance: Advance): void {
+    const { work, onProgress } = this.#options;
+    if (this.#underWay === null) return;
+    this.#underWay.ticking = startIdleTimer(reportEveryMs, () => {
+      const trouble = work.trouble();
+      if (trouble !== null) return this.#end(advance, trouble);
+      onProgress(this.progress);
+      this.#tick(advance);
+    });
+  }
+
+  #release(): void {
+    this.#underWay?.ticking?.cancel();
+    this.#underWay = null;
+    this.#options.activity.endAdvance();
+    this.#options.clock.release();
+    this.#options.onProgress(null);
+  }
+}

@@ -18,7 +18,7 @@ export function createClockStore(db: Db): ClockStore {
     ["deletions", "requested_at"],
   ];
   const latest = recorded.map(([table, time]) =>
-    db.prepare<[], number | null>(`SELECT max(at) FROM (SELECT ${time} AS at FROM ${table} ORDER BY id DESC LIMIT ${newestRows})`).pluck(),
+    db.prepare<[], number | null>(`SELECT max(${time}) FROM ${table} WHERE id > (SELECT max(id) FROM ${table}) - ${newestRows}`).pluck(),
   );
 
   return {

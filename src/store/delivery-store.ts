@@ -254,10 +254,9 @@ function readers(
   const newest = db.prepare<[], { message: number | null; delivery: number | null }>(
     "SELECT (SELECT max(id) FROM messages) AS message, (SELECT max(id) FROM deliveries) AS delivery",
   );
-  const runnableUpTo = db
-    .prepare<[{ destination: number; now: number; upTo: number }]>(
-      `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = $destination AND state = ${queued} AND id <= $upTo)
-         OR EXISTS (SELECT 1 FROM deliveries WHERE destination_id = $destination AND state = ${waiting} AND next_attempt_at <= $now AND id <= $upTo)`,
+  const dueUpTo = db
+    .prepare<[number, number, number]>(
+      `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? AND id <= ?)`,
     )
     .pluck();
   const stateUpTo = db
@@ -301,7 +300,7 @@ function readers(
       return { message: message ?? 0, delivery: delivery ?? 0 };
     },
     hasRunnableUpTo: (destinationId: DestinationId, now: number, upTo: number): boolean =>
-      runnableUpTo.get({ destination: destinationId, now, upTo }) === 1,
+      stateUpTo.get(destinationId, queued, upTo) === 1 || dueUpTo.get(destinationId, now, upTo) === 1,
     hasUnsettledUpTo: (destinationId: DestinationId, orQueued: boolean, upTo: number): boolean =>
       [sending, waiting, ...(orQueued ? [queued] : [])].some((state) => stateUpTo.get(destinationId, state, upTo) === 1),
     unsettledOf: (message: MessageRowId) =>

@@ -74,6 +74,8 @@ async function startOnSmallDisk(url: string) {
   return {
     db,
     store,
+    clock,
+    station,
     reported,
     accepted,
     refused,
@@ -143,4 +145,40 @@ test("on a full disk ingest answers 503 and keeps nothing by halves; attempts ar
   );
   expect(disk.reported.every((error) => (error as { code?: string }).code === "SQLITE_FULL")).toBe(true);
   expectConsistent(disk.db);
+});
+
+test("on a full disk an advance of the clock gets an answer, and goes on from there when there is room", async () => {
+  const out = await startReceiver((response) => response.writeHead(503).end("y".repeat(3000)));
+  onTestFinished(() => out.stop());
+  const disk = await startOnSmallDisk(out.url);
+  disk.clock.set("paused");
+  expect(await disk.send(40)).toMatchObject({ status: 200 });
+  await disk.settled();
+  disk.leaveNoRoom();
+  const refused = await disk.clock.advance({ to: "idle" });
+  expect(refused).toMatchObject({ status: 503, code: "store_unavailable" });
+  expect(disk.station.trouble).toMatchObject({ code: "store_unavailable" });
+  expect(disk.clock.state().advance).toBeNull();
+
+  disk.makeRoom();
+  await expect.poll(() => disk.station.trouble, { timeout: 5000 }).toBeNull();
+  expect(await disk.clock.advance({ to: "idle" })).toMatchObject({ endedEarly: null });
+  expect(disk.store.countByState()).toMatchObject({ expired: 40, waiting: 0, sending: 0 });
+  expectConsistent(disk.db);
+});
+
+test("a clock whose time cannot be stored does not move, says why, and moves when it can", async () => {
+  const out = await startReceiver(200);
+  onTestFinished(() => out.stop());
+  const disk = await startOnSmallDisk(out.url);
+  const { now } = disk.clock.set("paused") as { now: number };
+  disk.db.pragma("query_only = ON");
+  await expect(disk.clock.advance({ byMs: 1000 })).rejects.toMatchObject({ code: "SQLITE_READONLY" });
+  expect(() => disk.clock.set("real")).toThrow(expect.objectContaining({ code: "SQLITE_READONLY" }));
+  expect(disk.clock.state()).toMatchObject({ now, mode: "paused", advance: null });
+  expect(disk.clock.trouble).toMatchObject({ status: 503, code: "store_unavailable" });
+
+  disk.db.pragma("query_only = OFF");
+  expect(await disk.clock.advance({ byMs: 1000 })).toMatchObject({ state: { now: now + 1000 }, endedEarly: null });
+  expect(disk.clock.trouble).toBeNull();
 });

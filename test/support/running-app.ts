@@ -71,8 +71,8 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
   });
   let stopped: Promise<void> | null = null;
 
-  async function call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
-    const { status, body } = await app.api.call(name, input);
+  async function call<Name extends CallName>(name: Name, input: InputOf<Name>, caller?: AbortSignal): Promise<AnswerOf<Name>> {
+    const { status, body } = await app.api.call(name, input, caller);
     if (status >= 400) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
     return body as AnswerOf<Name>;
   }
@@ -137,7 +137,7 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       return delivery;
     },
     settle: (timeoutMs = 15_000) => call("pipeline.settle", { timeoutMs }),
-    advance: (target: InputOf<"clock.advance">) => call("clock.advance", target),
+    advance: (target: InputOf<"clock.advance">, caller?: AbortSignal) => call("clock.advance", target, caller),
     /** To the next whole second of the clock, so that times are easy to reckon with. Answers the time. */
     async toWholeSecond(): Promise<number> {
       const { now } = await call("clock.get", {});
@@ -145,7 +145,7 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       return Date.parse((await call("clock.advance", { byMs })).now);
     },
     /** The answer as it is, for calls that are refused. */
-    answer: <Name extends CallName>(name: Name, input: InputOf<Name>) => app.api.call(name, input),
+    answer: <Name extends CallName>(name: Name, input: InputOf<Name>, caller?: AbortSignal) => app.api.call(name, input, caller),
     /** The answer of a call that is refused. */
     async refused<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<{ status: number; code: unknown }> {
       const { status, body } = await app.api.call(name, input);

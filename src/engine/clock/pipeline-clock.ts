@@ -91,10 +91,9 @@ export class PipelineClock implements Clock {
       this.#mode = stored.mode;
       this.#speed = stored.speed;
       const away = Math.max(0, wall - stored.wallAt);
-      const unsaved = stored.stopped === true ? 0 : stored.speed * saveEveryMs;
       if (stored.mode === "paused") this.#base = stored.now;
-      else if (stored.mode === "real") this.#base = stored.now + Math.max(away, unsaved);
-      else this.#base = stored.now + away + unsaved;
+      else if (stored.mode === "real") this.#base = stored.now + Math.max(away, stored.stopped === true ? 0 : saveEveryMs);
+      else this.#base = stored.now + away + stored.speed * saveEveryMs;
     }
     this.#base = Math.max(this.#base, options.store.latestRecordedAt());
   }

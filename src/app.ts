@@ -266,7 +266,7 @@ export function createApp(options: AppOptions): App {
 
   const scenarios = createScenarios({
     directory: options.scenarios ?? null,
-    own: typedCalls((name, input) => api.call(name, input)),
+    own: typedCalls((name, input, caller) => api.call(name, input, caller)),
     async start({ startAt }) {
       const app = await startInMemory({ startAt, report, version });
       return { ...typedCalls(app.api.call), stop: app.stop };

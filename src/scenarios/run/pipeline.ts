@@ -7,8 +7,8 @@ import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import type { Problem } from "../../domain/problem.ts";
 
 export type ScenarioPipeline = {
-  /** Rejects with `CallRefused` when the pipeline refuses. */
-  call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
+  /** Rejects with `CallRefused` when the pipeline refuses. `caller` is aborted when nobody waits for the answer any more. */
+  call<Name extends CallName>(name: Name, input: InputOf<Name>, caller?: AbortSignal): Promise<AnswerOf<Name>>;
 };
 
 /** A pipeline in memory with ports of its own, its clock paused at a time. */
@@ -27,13 +27,13 @@ export class CallRefused extends Error {
   }
 }
 
-type PlainCall = (name: string, input: unknown) => Promise<{ status: number; body: unknown }>;
+type PlainCall = (name: string, input: unknown, caller?: AbortSignal) => Promise<{ status: number; body: unknown }>;
 
 /** Of the control API's plain call, whoever carries it. */
 export function typedCalls(call: PlainCall): ScenarioPipeline {
   return {
-    async call(name, input) {
-      const { status, body } = await call(name, input);
+    async call(name, input, caller) {
+      const { status, body } = await call(name, input, caller);
       if (status >= 400) throw new CallRefused(name, { status, ...(body as { code: string; message: string; data?: unknown }) });
       return body as never;
     },

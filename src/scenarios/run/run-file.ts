@@ -36,7 +36,7 @@ export async function runText({ text, start, signal, keep, ...options }: RunText
   }
 }
 
-/** A call that is under way is not waited for: an advance can take long. */
+/** A call that is under way is not waited for, and an advance of the clock ends. */
 function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipeline {
   const aborted = new Promise<never>((_resolve, reject) =>
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
@@ -45,7 +45,7 @@ function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipelin
   return {
     call: (name, input) => {
       signal.throwIfAborted();
-      return Promise.race([call(name, input), aborted]);
+      return Promise.race([call(name, input, signal), aborted]);
     },
   };
 }

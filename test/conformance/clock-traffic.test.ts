@@ -11,13 +11,16 @@ const hour = 3_600_000;
 function traffic(app: RunningApp, perSecond: number): { stop: () => Promise<number> } {
   let sent = 0;
   const underWay = new Set<Promise<unknown>>();
-  const timer = setInterval(() => {
-    for (let n = 0; n < Math.max(1, perSecond / 50); n += 1) {
-      sent += 1;
-      const request = app.ingest("/v1/track", { userId: `live${sent}`, event: "Seen" }).finally(() => underWay.delete(request));
-      underWay.add(request);
-    }
-  }, 1000 / Math.min(50, perSecond));
+  const timer = setInterval(
+    () => {
+      for (let n = 0; n < Math.max(1, perSecond / 50); n += 1) {
+        sent += 1;
+        const request = app.ingest("/v1/track", { userId: `live${sent}`, event: "Seen" }).finally(() => underWay.delete(request));
+        underWay.add(request);
+      }
+    },
+    1000 / Math.min(50, perSecond),
+  );
   return {
     async stop() {
       clearInterval(timer);

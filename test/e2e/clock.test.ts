@@ -1,4 +1,5 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
+import { startReceiver } from "../support/webhook-receiver.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
@@ -60,6 +61,32 @@ describe("the clock bar", () => {
     await page.keyboard.press("Space");
     await expect.poll(async () => (await frame.now()) - Date.now()).toBeGreaterThan(10 * minute);
     expect((await inspector.call("clock.get", {})).mode).toBe("faster");
+  });
+
+  test("shows how far an advance has come that takes longer than a moment, with a way to cancel it", async ({ open, inspector }) => {
+    const receiver = await startReceiver(() => undefined);
+    onTestFinished(() => receiver.stop());
+    const { source } = await inspector.shop();
+    await inspector.call("destinations.create", { name: "Silent", sourceIds: [source.id], webhooks: [{ url: receiver.url }] });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    const { page } = await open();
+    const frame = framePage(page);
+    await livePage(page)
+      .row(/Order Completed/)
+      .waitFor();
+    const stands = await frame.now();
+    await frame.advanceMenu.click();
+    await frame.menuItem("Advance 4 h").click();
+    await frame.advancing.getByText(/^Advancing to /).waitFor();
+    await frame.advance.focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    expect(await frame.cancelAdvance.evaluate((button) => button === document.activeElement)).toBe(true);
+    await page.keyboard.press("Enter");
+    await frame.advancing.waitFor({ state: "detached" });
+    expect(await inspector.call("clock.get", {})).toMatchObject({ advance: null });
+    expect(await frame.now()).toBe(stands);
   });
 
   test("advances by a duration, steps to what is due, and runs until nothing is", async ({ open, inspector }) => {

@@ -111,7 +111,8 @@ export class Station {
    */
   kick(origin: Origin = "own"): void {
     const isScheduled = this.#kicks.length > 0;
-    if (!this.#kicks.some((kick) => kick.origin === origin || kick.origin === "own")) this.#kicks.push(this.#options.activity.begin(origin));
+    if (!this.#kicks.some((kick) => kick.origin === origin || kick.origin === "own"))
+      this.#kicks.push(this.#options.activity.begin(origin));
     if (isScheduled) return;
     setImmediate(() => {
       const works = this.#kicks;

@@ -8,6 +8,7 @@ import { errorOf } from "../kit/error-of.ts";
 import { useLive } from "./live-data.ts";
 
 type ClockAnswer = AnswerOf<"clock.get">;
+export type AdvanceAnswer = ClockAnswer["advance"];
 
 let lastAnswer: ClockAnswer | undefined;
 let heardAt = 0;
@@ -23,7 +24,7 @@ export function useClock(): ClockAnswer | undefined {
 
 export function nowOf(clock: ClockAnswer): number {
   const now = Date.parse(clock.now);
-  if (clock.mode === "paused") return now;
+  if (clock.mode === "paused" || clock.advance !== null) return now;
   return now + (window.performance.now() - heardAt) * clock.speed;
 }
 
@@ -67,4 +68,6 @@ export function pauseOrRun(): Promise<void> {
 
 export const stepClock = (): Promise<void> => command(() => call("clock.advance", { to: "next-due" }));
 export const advanceClock = (byMs: number): Promise<void> => command(() => call("clock.advance", { byMs }));
+/** Whoever asked for it. */
+export const cancelAdvance = (): Promise<void> => command(() => call("clock.cancelAdvance", {}));
 export const advanceToIdle = (): Promise<void> => command(() => call("clock.advance", { to: "idle" }));

@@ -14,6 +14,8 @@ export function framePage(page: Page) {
     step: clock.getByRole("button", { name: /Step to next due|Nothing is due/ }),
     advance: clock.getByRole("button", { name: /^Advance/ }).first(),
     advanceMenu: clock.getByRole("button", { name: /^Advance by another duration/ }),
+    advancing: clock.getByRole("group", { name: "Advance of the clock" }),
+    cancelAdvance: clock.getByRole("button", { name: "Cancel" }),
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
     viewLink: (label: string) => views.getByRole("link", { name: label }),
     links: views.getByRole("link"),

@@ -1,7 +1,7 @@
 /** The commands that every view has: places, the clock, what lies over the page. */
 
 import type { Command } from "../../stores/commands.ts";
-import { advanceClock, advanceToIdle, pauseOrRun, setClock, stepClock } from "../../stores/clock.ts";
+import { advanceClock, advanceToIdle, cancelAdvance, pauseOrRun, setClock, stepClock } from "../../stores/clock.ts";
 import { usePlace, type View } from "../../stores/place.ts";
 import type { IconName } from "../../kit/icon.tsx";
 import { useOverlay } from "./overlay.ts";
@@ -11,6 +11,7 @@ const minuteMs = 60_000;
 const clockCommands: readonly Command[] = [
   { id: "clock.step", label: "Step to next due", icon: "step", shortcut: ".", run: () => void stepClock() },
   { id: "clock.idle", label: "Run until nothing is due", icon: "advance", hint: "the clock", run: () => void advanceToIdle() },
+  { id: "clock.cancel", label: "Cancel the advance", icon: "close", hint: "the clock", run: () => void cancelAdvance() },
   { id: "clock.pause", label: "Pause the clock, or run it again", icon: "pause", shortcut: "Space", run: () => void pauseOrRun() },
   { id: "clock.real", label: "Clock at wall speed", icon: "live", hint: "the clock", run: () => void setClock("real") },
   ...[10, 60, 600].map((speed): Command => ({

@@ -1,11 +1,21 @@
 /** The clock, the same on every view: its time, its modes, a step, an advance. Teal when it is not real time. */
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Choice } from "../../kit/controls.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { Menu } from "../../kit/floats.tsx";
-import { calendarDate, clockTime, span } from "../../kit/words.ts";
-import { advanceClock, advanceToIdle, nowOf, setClock, stepClock, useClock, useNow } from "../../stores/clock.ts";
+import { calendarDate, clockTime, count, span } from "../../kit/words.ts";
+import {
+  advanceClock,
+  advanceToIdle,
+  cancelAdvance,
+  nowOf,
+  setClock,
+  stepClock,
+  useClock,
+  useNow,
+  type AdvanceAnswer,
+} from "../../stores/clock.ts";
 
 const minute = 60_000;
 
@@ -117,6 +127,48 @@ export function ClockBar() {
           ]}
         />
       </span>
+      {clock.advance === null ? null : <Advancing advance={clock.advance} />}
+    </div>
+  );
+}
+
+/** Most advances are over before anybody could read about them. */
+const momentMs = 300;
+
+/** Below the bar, so that no button moves or loses the focus while the clock is on its way. */
+function Advancing({ advance: { from, to, now, attempts } }: { advance: NonNullable<AdvanceAnswer> }) {
+  const [lasts, setLasts] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setLasts(true), momentMs);
+    return () => window.clearTimeout(timer);
+  }, []);
+  if (!lasts) return null;
+  const target = to === "idle" || to === "next-due" ? null : Date.parse(to);
+  const gone = Date.parse(now) - Date.parse(from);
+  const part = target === null ? null : (100 * gone) / Math.max(1, target - Date.parse(from));
+  const words =
+    target === null ? (to === "idle" ? "Running until nothing is due" : "Stepping to the next due") : `Advancing to ${clockTime(target)}`;
+  return (
+    <div className="advancing" role="group" aria-label="Advance of the clock">
+      <p role="status">{words}</p>
+      <p className="quiet">
+        {gone > 0 ? `${span(gone)} so far` : "Waiting for requests to end"}, {count(attempts)} {attempts === 1 ? "attempt" : "attempts"}
+      </p>
+      {part === null ? null : (
+        <div
+          className="progress"
+          role="progressbar"
+          aria-label="The clock's way to its target"
+          aria-valuemin={0}
+          aria-valuemax={100}
+          aria-valuenow={Math.round(part)}
+        >
+          <i style={{ "--p": `${part}%` } as React.CSSProperties} />
+        </div>
+      )}
+      <button type="button" className="btn" onClick={() => void cancelAdvance()}>
+        Cancel
+      </button>
     </div>
   );
 }

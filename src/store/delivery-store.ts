@@ -98,27 +98,32 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
     };
   }
 
+  const claimRows = writing((destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
+    rows.map((row) => {
+      take.run(row.id);
+      counts.delivery(destinationId, row.state, -1);
+      counts.delivery(destinationId, sending, 1);
+      refreshMessage(row.message_id, 0, null);
+      return {
+        id: row.id as DeliveryId,
+        messageRow: row.message_id as MessageRowId,
+        destinationId,
+        round: row.rounds + 1,
+        windowRound: row.window_round,
+        firstAttemptAt: row.first_attempt_at,
+        finished: row.rounds + 1 > row.window_round ? (finished.all(row.id, row.window_round) as WebhookId[]) : [],
+        payload: payloadOf(row),
+      };
+    }),
+  );
+
   return {
-    claim: writing((destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] => {
+    claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
       const rows = due.all(destinationId, now, limit);
       if (rows.length < limit) rows.push(...inQueue.all(destinationId, limit - rows.length));
-      return rows.map((row) => {
-        take.run(row.id);
-        counts.delivery(destinationId, row.state, -1);
-        counts.delivery(destinationId, sending, 1);
-        refreshMessage(row.message_id, 0, null);
-        return {
-          id: row.id as DeliveryId,
-          messageRow: row.message_id as MessageRowId,
-          destinationId,
-          round: row.rounds + 1,
-          windowRound: row.window_round,
-          firstAttemptAt: row.first_attempt_at,
-          finished: row.rounds + 1 > row.window_round ? (finished.all(row.id, row.window_round) as WebhookId[]) : [],
-          payload: payloadOf(row),
-        };
-      });
-    }),
+      // Most often there is nothing to claim, and then nothing to write.
+      return rows.length === 0 ? [] : claimRows(destinationId, rows);
+    },
 
     record: writing((attempts: AttemptRecord[], transitions: Transition[]): void => {
       const deliveries = new Map<number, Touched | null>();

@@ -1,30 +1,57 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Only for what never ends: a machine with other work to do must not decide about a test. */
-const patienceMs = 120_000;
-const patience = { testTimeout: patienceMs, hookTimeout: patienceMs, expect: { poll: { timeout: 60_000 } } };
+const patienceMs = 300_000;
+const shared = {
+  testTimeout: patienceMs,
+  hookTimeout: patienceMs,
+  expect: { poll: { timeout: 60_000 } },
+  // Nothing of the product is kept in modules, so the files that a worker runs share them, and the browser.
+  isolate: false,
+  // Many tests start the program from its sources, which costs half of the time once they are compiled.
+  env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
+};
 
 /** As its users import it; `test/testing/built-package.test.ts` takes the built one. */
 const resolve = { alias: { "hookyard/testing": fileURLToPath(new URL("src/testing/testing.ts", import.meta.url)) } };
+
+/** These take longest, so they start first, and the many short ones fill the time of the other workers. */
+const longest = [
+  "/test/e2e/views",
+  "/test/e2e/desktop/",
+  "/test/e2e/hostile",
+  "/test/crash/",
+  "verification-snippets",
+  "/test/testing/built",
+  "/test/scenarios/",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const place = longest.findIndex((part) => moduleId.includes(part));
+      return place === -1 ? longest.length : place;
+    };
+    const sorted = await super.sort(files);
+    // A worker serves one project, so the files of each stay together.
+    return sorted.toSorted((a, b) => (a.project === b.project ? rank(a) - rank(b) : 0));
+  }
+}
 
 export default defineConfig({
   test: {
     // Every file has its own real sockets and stores, and waits for them half of its time: three at a time keep two cores busy.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         resolve,
-        // Nothing of the product is kept in modules, so the files that a worker runs share them, which takes a fifth of the time less.
-        test: { ...patience, name: "parts", isolate: false, include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] },
+        test: { ...shared, name: "parts", include: ["src/**/*.test.ts", "test/**/*.test.ts"], exclude: ["test/e2e/**"] },
       },
       {
-        test: {
-          ...patience,
-          name: "browser",
-          include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/e2e/support/prepare.ts"],
-        },
+        test: { ...shared, name: "browser", include: ["test/e2e/**/*.test.ts"], globalSetup: ["test/e2e/support/prepare.ts"] },
       },
     ],
   },

@@ -114,13 +114,13 @@ describe("hookyard serve", () => {
       const running = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
       const without = serveIn({ PATH: "/nowhere" }, ...flags);
       const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
-      await expect.poll(() => existsSync(opened), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => existsSync(opened)).toBe(true);
       expect(readFileSync(opened, "utf8")).toBe(`${uiUrl}/#token=${token}`);
       running.child.kill("SIGTERM");
       expect(await running.ended).toEqual({ code: 0, err: "" });
 
       await without.line();
-      await expect.poll(without.said, { timeout: 10_000 }).toMatch(/^The browser could not be opened\. .*\n$/);
+      await expect.poll(without.said).toMatch(/^The browser could not be opened\. .*\n$/);
       without.child.kill("SIGTERM");
       expect((await without.ended).code).toBe(0);
     },

@@ -63,12 +63,12 @@ describe("the download", () => {
     installWith(`${writes("dist/electron", "half of it")} fetch("http://127.0.0.1:${(server.address() as AddressInfo).port}/");`);
     const download = downloadRuntime(directory);
     expect(timeout).toHaveBeenCalledExactlyOnceWith(20_000);
-    await expect.poll(() => asking.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => asking.length).toBe(1);
     const [socket] = asking;
     expect(socket?.destroyed).toBe(false);
     time.abort();
     expect(await download).toBe(null);
-    await expect.poll(() => socket?.destroyed, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => socket?.destroyed).toBe(true);
     expect(existsSync(join(directory, "dist", "electron"))).toBe(true);
     expect(asking).toHaveLength(1);
   });

@@ -28,29 +28,22 @@ function npm(...args: string[]): { child: ChildProcess; said: { output: string; 
   return { child, said, closed: once(child, "close") };
 }
 
-const until = { timeout: 50_000 };
-
-test.skipIf(process.platform === "win32")(
-  "`npm run serve` says where it is behind npm's own lines, and Ctrl+C ends it",
-  until,
-  async () => {
-    const { child, said, closed } = npm("run", "serve", "--", "--data", ":memory:", ...freePorts);
-    await expect.poll(() => said.output, until).toMatch(/\n {2}Data +in memory only\n/);
-    expect(said.output).toMatch(/^\n> hookyard@[\d.]+ serve\n> .*\n\nHookyard [\d.]+ is running\. Ctrl\+C ends it\.\n/);
-    const [, inspector = ""] = /Inspector +(\S+)/.exec(said.output) ?? [];
-    expect(await (await fetch(inspector)).text()).toContain("<title>Hookyard</title>");
-    // As a terminal does it: to the whole group.
-    process.kill(-(child.pid ?? 0), "SIGINT");
-    await closed;
-  },
-);
+test.skipIf(process.platform === "win32")("`npm run serve` says where it is behind npm's own lines, and Ctrl+C ends it", async () => {
+  const { child, said, closed } = npm("run", "serve", "--", "--data", ":memory:", ...freePorts);
+  await expect.poll(() => said.output).toMatch(/\n {2}Data +in memory only\n/);
+  expect(said.output).toMatch(/^\n> hookyard@[\d.]+ serve\n> .*\n\nHookyard [\d.]+ is running\. Ctrl\+C ends it\.\n/);
+  const [, inspector = ""] = /Inspector +(\S+)/.exec(said.output) ?? [];
+  expect(await (await fetch(inspector)).text()).toContain("<title>Hookyard</title>");
+  // As a terminal does it: to the whole group.
+  process.kill(-(child.pid ?? 0), "SIGINT");
+  await closed;
+});
 
 test.skipIf(process.platform === "win32")(
   "`npm --silent run serve -- --json` prints JSON and nothing else, and ends with npm",
-  until,
   async () => {
     const { child, said, closed } = npm("--silent", "run", "serve", "--", "--data", ":memory:", ...freePorts, "--json");
-    await expect.poll(() => said.output, until).toContain("\n");
+    await expect.poll(() => said.output).toContain("\n");
     const { ingestUrl, ...ready } = JSON.parse(said.output) as Record<string, string>;
     expect(ready).toMatchObject({ event: "ready", dataDir: null });
     expect((await fetch(`${ingestUrl}/v1/batch`, { method: "POST", body: "{}" })).status).toBe(400);

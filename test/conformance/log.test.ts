@@ -42,7 +42,7 @@ async function makeItComplain(hookyard: HookyardProcess, data: string, receiver:
     response.end();
   };
   await talk(port, [post("/v1/track", JSON.stringify({ ...track, event: "Last" }), { Authorization: basic(secrets.writeKey) })]);
-  await expect.poll(() => hookyard.said.errors, { timeout: 10_000 }).toContain("database is locked");
+  await expect.poll(() => hookyard.said.errors).toContain("database is locked");
   other.exec("ROLLBACK");
   other.close();
 }

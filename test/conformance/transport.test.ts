@@ -103,7 +103,10 @@ function watching(transport: Transport) {
     onConnection: (state) => heard.push(state),
   });
   stops.push(end);
-  return { heard, end, hears: (expected: unknown[]) => vi.waitFor(() => expect(heard).toEqual(expected), { timeout: 5000, interval: 5 }) };
+  const hears = async (expected: unknown[]): Promise<void> => {
+    await expect.poll(() => heard, { interval: 5 }).toEqual(expected);
+  };
+  return { heard, end, hears };
 }
 
 const changeOf = (area: string, ...ids: string[]): unknown => ({
@@ -165,7 +168,7 @@ describe.each([
     const call = { userId: "u", event: "‮<b>\u0000 \ud800", properties: { __proto__: 1, total: 1.5, none: null } };
     await transport.call("clients.call", { id, type: "track", call });
     const { batchId } = await transport.call("clients.call", { id, type: "track", call });
-    await vi.waitFor(() => expect(watcher.heard).toContainEqual({ ...(changeOf("clients", id) as object) }), { interval: 5 });
+    await expect.poll(() => watcher.heard, { interval: 5 }).toContainEqual({ ...(changeOf("clients", id) as object) });
     await transport.call("pipeline.settle", {});
     const { items } = await transport.call("clients.batches", { id });
     expect(items).toMatchObject([{ id: batchId, state: "sent", calls: [{ event: "‮<b>\u0000 \ud800" }, {}] }]);
@@ -223,7 +226,7 @@ describe.each([
     await watcher.hears(["connected", changeOf("sources", id), "lost"]);
     const before = app.api.changes.sequence();
     await app.api.call("sources.update", { id, name: "Store" });
-    await vi.waitFor(() => expect(app.api.changes.sequence()).toBeGreaterThan(before), { interval: 5 });
+    await expect.poll(() => app.api.changes.sequence(), { interval: 5 }).toBeGreaterThan(before);
     await host.serve(app);
     await watcher.hears(["connected", changeOf("sources", id), "lost", "connected", changeOf("sources", id)]);
     expect(await transport.call("sources.get", { id })).toMatchObject({ name: "Store" });

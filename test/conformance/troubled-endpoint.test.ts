@@ -19,10 +19,7 @@ type Attempt = {
 type Details = { receivedAt: string; deliveries: { state: string; attempts: Attempt[] }[] };
 
 /** `503 ×3 → hang → reset → 200`; answers what is on record, in clock time since the message came. */
-async function runProgram(
-  seed: number,
-): Promise<{ times: number[]; attempts: object[]; state: string; hang: Attempt | undefined; realMs: number }> {
-  const started = performance.now();
+async function runProgram(seed: number): Promise<{ times: number[]; attempts: object[]; state: string; hang: Attempt | undefined }> {
   const errors: unknown[] = [];
   const app = createApp({
     data: ":memory:",
@@ -58,7 +55,6 @@ async function runProgram(
     attempts: attempts.map(({ round, outcome, simulated, response }) => ({ round, outcome, simulated, status: response?.status ?? null })),
     state: delivery?.state ?? "none",
     hang: attempts.find(({ outcome }) => outcome === "timeout"),
-    realMs: performance.now() - started,
   };
 }
 
@@ -71,12 +67,11 @@ const expected = [
   { round: 6, outcome: "success", simulated: false, status: 200 },
 ];
 
-test("503 ×3 → hang → reset → 200 ends delivered, with the hang in clock time, in under two seconds", async () => {
+test("503 ×3 → hang → reset → 200 ends delivered, with the hang in clock time", async () => {
   const run = await runProgram(1);
   expect(run.attempts).toEqual(expected);
   expect(run.state).toBe("delivered");
   expect(run.hang).toMatchObject({ durationMs: 5000, simulated: true });
-  expect(run.realMs).toBeLessThan(2000);
 });
 
 test("ten runs with one seed have the same attempts at the same clock times", async () => {

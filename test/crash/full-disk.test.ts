@@ -128,7 +128,7 @@ test("on a full disk ingest answers 503 and keeps nothing by halves; attempts ar
   const underWay = held.splice(0);
   const before = disk.attempts();
   for (const response of underWay) response.writeHead(200, { "Content-Type": "text/plain" }).end("y".repeat(3000));
-  await expect.poll(() => disk.reported, { timeout: 5000 }).toContainEqual(expect.objectContaining({ code: "SQLITE_FULL" }));
+  await expect.poll(() => disk.reported).toContainEqual(expect.objectContaining({ code: "SQLITE_FULL" }));
   expect(disk.attempts()).toBe(before);
   expect(disk.store.countByState()).toMatchObject({ delivered: 0 });
   expectConsistent(disk.db);

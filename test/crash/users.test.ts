@@ -74,7 +74,7 @@ function usersOfMessages(data: string, where: string): string[] {
   return found;
 }
 
-test("a first sync: every member has exactly one accepted identify, and has been sent it", { timeout: 120_000 }, async () => {
+test("a first sync: every member has exactly one accepted identify, and has been sent it", async () => {
   const data = await dataDirectory();
   const { hookyard, addresses, out } = await startFilled(data);
   let running = hookyard;
@@ -105,7 +105,7 @@ test("a first sync: every member has exactly one accepted identify, and has been
   await last.ended;
 });
 
-test("a deletion: every user has exactly one accepted delete, and is gone", { timeout: 120_000 }, async () => {
+test("a deletion: every user has exactly one accepted delete, and is gone", async () => {
   const data = await dataDirectory();
   const { hookyard, addresses, out } = await startFilled(data);
   const named = everybody.slice(0, 4000);

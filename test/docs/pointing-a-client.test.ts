@@ -61,7 +61,7 @@ describe.each(runners)("the program for $kind", ({ kind, file, cwd = folder, pro
   const here = succeeds(isHere);
   if (!here) console.log(`The program for ${kind} is not tried, because its library is not installed here.`);
 
-  test.skipIf(!here)("arrives", { timeout: 60_000 }, async ({ start }) => {
+  test.skipIf(!here)("arrives", async ({ start }) => {
     const app = await start.app();
     await app.call("sources.create", { name: "Shop", writeKey: `it's "#{1}" $HOME` });
     const path = join(folder, file);

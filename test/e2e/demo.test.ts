@@ -4,25 +4,24 @@ import { framePage } from "./pages/frame.ts";
 import { welcomePage } from "./pages/welcome.ts";
 import { test } from "./support/inspector-test.ts";
 
-test(
-  "the demo tells of a shop's big spenders in five clicks: who is in, who comes, and that time alone makes all leave",
-  { timeout: 60_000 },
-  async ({ open, inspector }) => {
-    const { page } = await open("/live");
-    const view = audiencesPage(page);
-    await welcomePage(page).openDemo.click();
-    await framePage(page).viewLink("Audiences").click();
-    await view.editor("Big spenders").waitFor();
-    await view.told.filter({ hasText: "true" }).filter({ hasText: "delivered" }).first().waitFor();
+test("the demo tells of a shop's big spenders in five clicks: who is in, who comes, and that time alone makes all leave", async ({
+  open,
+  inspector,
+}) => {
+  const { page } = await open("/live");
+  const view = audiencesPage(page);
+  await welcomePage(page).openDemo.click();
+  await framePage(page).viewLink("Audiences").click();
+  await view.editor("Big spenders").waitFor();
+  await view.told.filter({ hasText: "true" }).filter({ hasText: "delivered" }).first().waitFor();
 
-    await page.getByRole("textbox", { name: "User", exact: true }).fill("u_newcomer");
-    await view.does(/^does Order Completed/).click();
-    await view.told.filter({ hasText: "u_newcomer" }).filter({ hasText: "true" }).filter({ hasText: "delivered" }).waitFor();
+  await page.getByRole("textbox", { name: "User", exact: true }).fill("u_newcomer");
+  await view.does(/^does Order Completed/).click();
+  await view.told.filter({ hasText: "u_newcomer" }).filter({ hasText: "true" }).filter({ hasText: "delivered" }).waitFor();
 
-    await view.daysPass.click();
-    await expect.poll(async () => (await inspector.call("audiences.list", {})).items[0]?.size, { timeout: 30_000 }).toBe(0);
-    await view.told.filter({ hasText: "false" }).filter({ hasText: "delivered" }).first().waitFor();
-    await view.told.first().getByRole("link").click();
-    await page.getByRole("region", { name: "Message details" }).waitFor();
-  },
-);
+  await view.daysPass.click();
+  await expect.poll(async () => (await inspector.call("audiences.list", {})).items[0]?.size).toBe(0);
+  await view.told.filter({ hasText: "false" }).filter({ hasText: "delivered" }).first().waitFor();
+  await view.told.first().getByRole("link").click();
+  await page.getByRole("region", { name: "Message details" }).waitFor();
+});

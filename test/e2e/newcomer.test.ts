@@ -10,8 +10,7 @@ import { test } from "./support/inspector-test.ts";
 import { hasCurl } from "../support/foreign-clients.ts";
 
 describe("a newcomer", () => {
-  test("gets from nothing to a delivered, signed message in two presses, well under a minute", async ({ open }) => {
-    const begin = performance.now();
+  test("gets from nothing to a delivered, signed message in two presses", async ({ open }) => {
     const { page } = await open();
     const welcome = welcomePage(page);
     const details = detailsPage(page);
@@ -23,7 +22,6 @@ describe("a newcomer", () => {
     await details.mark(/^Round 1: success 200/).waitFor();
     await details.tab("Signature").click();
     await signatureOf(page).right.waitFor();
-    expect(performance.now() - begin).toBeLessThan(20_000);
 
     await framePage(page).viewLink("Test endpoints").click();
     await endpointsPage(page).received.filter({ hasText: "Order Completed" }).filter({ hasText: "verifies" }).waitFor();

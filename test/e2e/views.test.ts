@@ -30,12 +30,12 @@ async function check(page: Page, sights: readonly Sight[]): Promise<Record<strin
 }
 
 describe("every view", () => {
-  test("is without a serious finding of axe and fits its window, while there is nothing to show", { timeout: 60_000 }, async ({ open }) => {
+  test("is without a serious finding of axe and fits its window, while there is nothing to show", async ({ open }) => {
     const { page } = await open("/settings");
     expect(await check(page, emptySights)).toEqual({});
   });
 
-  test("is without a serious finding of axe and fits its window, when it is full", { timeout: 120_000 }, async ({ open, inspector }) => {
+  test("is without a serious finding of axe and fits its window, when it is full", async ({ open, inspector }) => {
     const workspace = await fillWorkspace(inspector);
     expect(Object.keys(workspace.messages)).toHaveLength(9);
     const { page } = await open("/settings");

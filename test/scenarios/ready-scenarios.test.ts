@@ -9,11 +9,9 @@ import { runHookyard } from "./run-hookyard.ts";
 const directory = fileURLToPath(new URL("../../resources/scenarios/", import.meta.url));
 const files = readdirSync(directory).filter((file) => file.endsWith(".yaml"));
 
-test(`all ${files.length} of them pass, in less than 30 seconds together`, { timeout: 60_000 }, async () => {
-  const began = performance.now();
+test(`all ${files.length} of them pass`, async () => {
   const { code, out } = await runHookyard(["run", "--json", ...files], { cwd: directory });
   const { scenarios } = JSON.parse(out) as { scenarios: ScenarioReport[] };
   expect(scenarios.map(({ file, state }) => `${file}: ${state}`)).toEqual(files.map((file) => `${file}: passed`));
   expect(code).toBe(0);
-  expect(performance.now() - began).toBeLessThan(30_000);
 });

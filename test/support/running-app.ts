@@ -136,7 +136,12 @@ async function startApp({ data = ":memory:", clock, endpointsPort = 0 }: AppOpti
       if (delivery === undefined) throw new Error(`no delivery came of the message ${id}`);
       return delivery;
     },
-    settle: (timeoutMs = 15_000) => call("pipeline.settle", { timeoutMs }),
+    /** Fails when the pipeline does not come to rest, unless the test says how long to wait for it. */
+    async settle(timeoutMs?: number): Promise<AnswerOf<"pipeline.settle">> {
+      const answer = await call("pipeline.settle", { timeoutMs: timeoutMs ?? 60_000 });
+      if (timeoutMs === undefined) expect(answer).toMatchObject({ settled: true });
+      return answer;
+    },
     advance: (target: InputOf<"clock.advance">, caller?: AbortSignal) => call("clock.advance", target, caller),
     /** To the next whole second of the clock, so that times are easy to reckon with. Answers the time. */
     async toWholeSecond(): Promise<number> {
@@ -171,11 +176,11 @@ export function outcomeOf({ round, outcome, response }: Attempt): string {
   return `${round}: ${outcome === "http_error" ? String(response?.status) : outcome}`;
 }
 
-/** Waits for something that comes by itself; fails with the test's time. */
+/** Waits for something that comes by itself; fails with the test's time. Looks often, and leaves the processor to others in between. */
 export async function until<Value>(look: () => Promise<Value | undefined | false> | Value | undefined | false): Promise<Value> {
   for (;;) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

@@ -50,8 +50,7 @@ describe("the order service", () => {
     expect(refused).toBeGreaterThanOrEqual(3 * 12);
   });
 
-  test("is given up on after four hours of failures, which pass in seconds, and takes the order when somebody retries", async () => {
-    const began = performance.now();
+  test("is given up on after four hours of failures, and takes the order when somebody retries", async () => {
     await service.setDatabase({ up: false });
     await hookyard.send(order(7));
     await hookyard.expect({ deliveries: { of: { state: ["delivered", "failed"] }, never: true, within: "4h" } });
@@ -62,7 +61,6 @@ describe("the order service", () => {
     await hookyard.retry({ state: "expired" });
     await hookyard.expect({ deliveries: { state: "delivered" } });
     expect((await service.orders()).orders).toEqual([{ event: "Order Completed", total: 7 }]);
-    expect(performance.now() - began).toBeLessThan(10_000);
   });
 
   test("refuses what another secret has signed, and that is not retried", async () => {

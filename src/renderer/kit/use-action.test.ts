@@ -16,7 +16,7 @@ describe("an action", () => {
     expect(action).toHaveBeenCalledTimes(1);
     expect(state().isBusy).toBe(true);
     resolve();
-    await vi.waitFor(() => expect(state().isBusy).toBe(false));
+    await expect.poll(() => state().isBusy).toBe(false);
     state().run(action);
     expect(action).toHaveBeenCalledTimes(2);
   });
@@ -28,10 +28,10 @@ describe("an action", () => {
     state().run(second.action, "row 2");
     expect(second.action).toHaveBeenCalledTimes(1);
     first.reject(new Error("The first was refused."));
-    await vi.waitFor(() => expect(state().problem?.message).toBe("The first was refused."));
+    await expect.poll(() => state().problem?.message).toBe("The first was refused.");
     expect(state().isBusy).toBe(true);
     second.resolve();
-    await vi.waitFor(() => expect(state().isBusy).toBe(false));
+    await expect.poll(() => state().isBusy).toBe(false);
   });
 
   test("of which each counts is begun each time", () => {
@@ -45,7 +45,7 @@ describe("an action", () => {
   test("that fails leaves its sentence, whatever was thrown, until the next begins", async () => {
     const { getState: state } = actionStore();
     state().run(() => Promise.reject(new TypeError("The file could not be read.")));
-    await vi.waitFor(() => expect(state().problem?.message).toBe("The file could not be read."));
+    await expect.poll(() => state().problem?.message).toBe("The file could not be read.");
     const { action } = held();
     state().run(action);
     expect(state().problem).toBeNull();
@@ -53,6 +53,6 @@ describe("an action", () => {
       // What code that is not ours may do.
       throw "no error at all";
     }, "another");
-    await vi.waitFor(() => expect(state().problem?.message).toBe("no error at all"));
+    await expect.poll(() => state().problem?.message).toBe("no error at all");
   });
 });

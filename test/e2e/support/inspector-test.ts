@@ -1,5 +1,5 @@
 /**
- * `test` of the browser tests: a browser for the file, a running inspector and a page for each test. A page that saw
+ * `test` of the browser tests: a browser for the files of a worker, a running inspector and a page for each test. A page that saw
  * anything that must not happen fails its test.
  */
 
@@ -32,7 +32,7 @@ export const test = base.extend<Fixtures>({
       await use(browser);
       await browser.close();
     },
-    { scope: "file" },
+    { scope: "worker" },
   ],
   // oxlint-disable-next-line no-empty-pattern
   inspector: async ({}, use) => {

@@ -1,0 +1,157 @@
+/**
+ * `npm run mutate`: changes the sources in one small place at a time and runs the tests that reach it. A change that no test notices is
+ * printed. docs/decisions/0016-mutation-testing.md says what counts.
+ */
+
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { drawUnit } from "../../src/domain/random.ts";
+import { isForTests, readSourceFile } from "../structure/source-file.ts";
+import { knownOf, readKnown, staleIn, type Known } from "./known.ts";
+import { mutationsOf, type Mutant } from "./mutations.ts";
+import { Suite, type Verdict } from "./suite.ts";
+
+const folders = ["src/domain", "src/engine", "src/store", "src/api", "src/headless"];
+/** Percent, of the mutants that are not equivalent. */
+const wanted = 88;
+
+const help = `Usage: npm run mutate -- [FOLDER or FILE ...] [flags]
+
+  Without a folder: ${folders.join(", ")}.
+
+  --sample N   So many mutants of each folder, drawn at random. Default: all.
+  --seed S     What is drawn. Default: 1.
+  --kind K     Only mutants of this kind; --list shows the kinds.
+  --jobs N     So many tests at a time. Default: 1.
+  --known      Also those that test/mutate/known.json lists as equivalent.
+  --list       Prints the mutants, and runs nothing.
+  --json FILE  Writes what became of each.`;
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: "string" },
+    seed: { type: "string", default: "1" },
+    kind: { type: "string" },
+    jobs: { type: "string", default: "1" },
+    known: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+    json: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+type Chosen = { folder: string; file: string; mutant: Mutant; known: Known | undefined };
+type Tried = Chosen & { verdict: Verdict };
+
+async function main(): Promise<number> {
+  if (flags.help) {
+    process.stdout.write(`${help}\n`);
+    return 0;
+  }
+  const texts = new Map(
+    globSync(["src/**/*.{ts,tsx}", "test/**/*.ts"], { cwd: root })
+      .map((path) => path.replaceAll("\\", "/"))
+      .map((path) => [path, readFileSync(join(root, path), "utf8")]),
+  );
+  const mutated = [...texts.keys()].filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)) && !isForTests(path)).toSorted();
+  const mutants = new Map(mutated.map((path) => [path, mutationsOf(path, texts.get(path) ?? "").mutants]));
+  const known = readKnown(join(root, "test/mutate/known.json"));
+  const chosen = choose(mutants, known);
+  for (const stale of staleIn(known, mutants)) say(`known.json: ${stale.file} has no "${stale.change}" in ${stale.within} any more.`);
+  if (chosen.length === 0) {
+    process.stderr.write("No mutants there. npm run mutate -- --help\n");
+    return 2;
+  }
+  if (flags.list) {
+    for (const one of chosen) process.stdout.write(`${sentence(one)}\n`);
+    return 0;
+  }
+
+  const state = mkdtempSync(join(tmpdir(), "hookyard-mutate-"));
+  const sources = new Map([...texts].map(([path, text]) => [path, readSourceFile(path, text)]));
+  const suites = await Promise.all(
+    Array.from({ length: Number(flags.jobs) }, (_, i) => Suite.start({ root, state: join(state, String(i)), sources, texts, mutated })),
+  );
+  try {
+    const tried = await tryAll(chosen, suites);
+    report(tried);
+    if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(tried, null, 2)}\n`);
+    return scoresOf(tried).every(({ score }) => score >= wanted) ? 0 : 1;
+  } finally {
+    for (const suite of suites) await suite.stop();
+    rmSync(state, { recursive: true, force: true });
+  }
+}
+
+function choose(mutants: ReadonlyMap<string, readonly Mutant[]>, known: readonly Known[]): Chosen[] {
+  const places = positionals.length === 0 ? folders : positionals.map((place) => place.replace(/\/$/, ""));
+  return places.flatMap((folder, i) => {
+    const all = [...mutants]
+      .filter(([file]) => file === folder || file.startsWith(`${folder}/`))
+      .flatMap(([file, some]) => some.map((mutant) => ({ folder, file, mutant, known: knownOf(known, file, mutant) })))
+      .filter(({ mutant }) => flags.kind === undefined || mutant.kind === flags.kind)
+      .filter((one) => flags.known || one.known?.verdict !== "equivalent");
+    if (flags.sample === undefined) return all;
+    const drawn = all.map((one, at) => ({ one, draw: drawUnit(Number(flags.seed), i, at) })).toSorted((a, b) => a.draw - b.draw);
+    // In the order of the files, so that a reader sees what belongs together.
+    const some = new Set(drawn.slice(0, Number(flags.sample)).map(({ one }) => one));
+    return all.filter((one) => some.has(one));
+  });
+}
+
+async function tryAll(chosen: readonly Chosen[], suites: readonly Suite[]): Promise<Tried[]> {
+  const [first] = suites as [Suite];
+  await first.measure([...new Set(chosen.map(({ file }) => file))], join(root, "node_modules/.cache/hookyard-mutate/coverage.json"), say);
+  for (const suite of suites) suite.coverage = first.coverage;
+  const tried: Tried[] = [];
+  const open = [...chosen.entries()];
+  const work = async (suite: Suite): Promise<void> => {
+    for (let next = open.shift(); next !== undefined; next = open.shift()) {
+      const [i, one] = next;
+      const startedAt = performance.now();
+      const verdict = await suite.try({ file: one.file, n: one.mutant.n });
+      tried[i] = { ...one, verdict };
+      say(`${tried.filter(Boolean).length}/${chosen.length} ${verdict.killed ? "killed  " : "SURVIVED"} ${sentence(one)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+    }
+  };
+  await Promise.all(suites.map(work));
+  return tried;
+}
+
+function report(tried: readonly Tried[]): void {
+  const out: string[] = [];
+  for (const one of tried.filter(({ verdict }) => !verdict.killed)) {
+    out.push(`${sentence(one)}\n    ${one.mutant.text}\n    ${fate(one)}`);
+  }
+  for (const { known, ...one } of tried) if (known !== undefined && one.verdict.killed) out.push(`${sentence({ ...one, known })}\n    is in known.json, and is killed by "${one.verdict.by}": take it out.`);
+  for (const { folder, killed, counted, score } of scoresOf(tried)) out.push(`${folder}: ${killed} of ${counted} killed, ${score.toFixed(1)} %`);
+  process.stdout.write(`\n${out.join("\n")}\n`);
+}
+
+function fate({ verdict, known }: Tried): string {
+  if (known !== undefined) return `${known.verdict}: ${known.reason}`;
+  return verdict.killed || verdict.tests > 0 ? `survived ${verdict.killed ? 0 : verdict.tests} tests` : "no test reaches it";
+}
+
+function scoresOf(tried: readonly Tried[]): { folder: string; killed: number; counted: number; score: number }[] {
+  return [...Map.groupBy(tried, ({ folder }) => folder)].map(([folder, all]) => {
+    const counted = all.filter(({ known }) => known?.verdict !== "equivalent");
+    const killed = counted.filter(({ verdict }) => verdict.killed).length;
+    return { folder, killed, counted: counted.length, score: (100 * killed) / counted.length };
+  });
+}
+
+function sentence({ file, mutant }: Pick<Chosen, "file" | "mutant">): string {
+  return `${file}:${mutant.line} ${mutant.kind}: ${mutant.change}`;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+process.exitCode = await main();

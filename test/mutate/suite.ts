@@ -1,0 +1,310 @@
+/** The project's tests as vitest runs them, in one vitest that stays: measures once what each test reaches, and runs those that reach a mutant until one fails. */
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, posix, relative } from "node:path";
+import { BaseSequencer, createVitest, type Reporter, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
+import settings from "../../vitest.config.ts";
+import { isTest, type SourceFile } from "../structure/source-file.ts";
+import { stateVariable, switchedPath, type Active } from "./switch.ts";
+import { switched } from "./switched.ts";
+
+/** Tests of text, of what is built and of how it is started: none runs the sources that are mutated but through a build. */
+const otherTests = /^(?:test\/(?:docs|structure|mutate|testing|e2e)|src\/(?:launch|renderer|main|client|testing))\//;
+
+type Reached = Record<string, number[]>;
+type TestFile = {
+  hash: string;
+  /** What was reached outside of a test. */
+  loading: Reached;
+  tests: { name: string; ms: number; reached: Reached }[];
+};
+type Coverage = Record<string, TestFile>;
+
+export type Verdict = { killed: true; by: string; how: string } | { killed: false; tests: number };
+
+/** Beside what the slowest of the tests took, how long one may take before it counts as hanging. */
+const patienceMs = 6000;
+
+export class Suite {
+  readonly #root: string;
+  readonly #state: string;
+  readonly #sources: ReadonlyMap<string, SourceFile>;
+  readonly #texts: ReadonlyMap<string, string>;
+  readonly #mutated: readonly string[];
+  readonly #vitest: Vitest;
+  readonly #watch: Watch;
+  readonly #directlyBehind = new Map<string, readonly string[]>();
+  coverage: Coverage = {};
+
+  private constructor(options: Options, vitest: Vitest, watch: Watch) {
+    this.#root = options.root;
+    this.#state = options.state;
+    this.#sources = options.sources;
+    this.#texts = options.texts;
+    this.#mutated = options.mutated;
+    this.#vitest = vitest;
+    this.#watch = watch;
+  }
+
+  static async start(options: Options): Promise<Suite> {
+    const { root, state, mutated, texts } = options;
+    mkdirSync(join(state, "sources"), { recursive: true });
+    const code = new Map(mutated.map((path) => [join(root, path), switched(path, texts.get(path) ?? "")]));
+    for (const path of mutated) writeFileSync(switchedPath(state, path), code.get(join(root, path)) ?? "");
+    const watch = new Watch(state);
+    const parts = partsOf(settings);
+    const vitest = await createVitest("test", {
+      config: false,
+      root,
+      watch: false,
+      reporters: [watch],
+      maxWorkers: 1,
+      bail: 1,
+      teardownTimeout: 2000,
+      ...parts.test,
+      isolate: false,
+      retry: 0,
+      setupFiles: [...[parts.test.setupFiles ?? []].flat(), join(root, "test/mutate/in-worker.ts")],
+      env: { [stateVariable]: state },
+      execArgv: ["--max-old-space-size=1500"],
+      sequence: { sequencer: AsGiven },
+    }, {
+      resolve: parts.resolve,
+      plugins: [{ name: "mutants", enforce: "pre", load: (id) => code.get(id) ?? null }],
+    });
+    return new Suite(options, vitest, watch);
+  }
+
+  async stop(): Promise<void> {
+    await this.#vitest.close();
+  }
+
+  /** Measures what is not known yet of the tests that can reach one of the files. */
+  async measure(paths: readonly string[], cacheFile: string, say: (line: string) => void): Promise<void> {
+    const wanted = new Set(paths);
+    const known = readCache(cacheFile);
+    const stale: string[] = [];
+    for (const path of this.#sources.keys()) {
+      if (!isTest(path) || otherTests.test(path)) continue;
+      const closure = this.#closureOf(path);
+      if (![...closure].some((one) => wanted.has(one))) continue;
+      const before = known[path];
+      if (before !== undefined && before.hash === this.#hashOf(closure, before)) this.coverage[path] = before;
+      else stale.push(path);
+    }
+    for (const [i, path] of stale.entries()) {
+      say(`measuring ${i + 1} of ${stale.length}: ${path}`);
+      const measured = await this.#measureFile(path, say);
+      measured.hash = this.#hashOf(this.#closureOf(path), measured);
+      this.coverage[path] = measured;
+      known[path] = measured;
+      mkdirSync(dirname(cacheFile), { recursive: true });
+      writeFileSync(cacheFile, JSON.stringify(known));
+    }
+  }
+
+  async #measureFile(path: string, say: (line: string) => void): Promise<TestFile> {
+    const hits = join(this.#state, "hits");
+    rmSync(hits, { recursive: true, force: true });
+    mkdirSync(hits, { recursive: true });
+    this.#write(null);
+    const modules = await this.#run([{ path }], 60_000, 0);
+    const measured: TestFile = { hash: "", loading: {}, tests: [] };
+    for (const test of modules.flatMap((module) => [...module.children.allTests()])) {
+      if (test.result().state === "passed") measured.tests.push({ name: test.fullName, ms: Math.ceil(test.diagnostic()?.duration ?? 0), reached: {} });
+      else if (test.result().state === "failed") say(`  left out, because it fails without a mutant: ${test.fullName}`);
+    }
+    const byName = Map.groupBy(measured.tests, ({ name }) => name);
+    for (const file of readdirSync(hits)) {
+      const lines = readFileSync(join(hits, file), "utf8").split("\n").filter((line) => line !== "");
+      let about: { test: string | null } = { test: null };
+      for (const line of lines) {
+        const isHit = line[0] !== "{";
+        if (!isHit) about = JSON.parse(line) as { test: string | null; reached?: Reached };
+        const [name = "", n = ""] = line.split("#");
+        const reached: Reached = isHit ? { [name]: [Number(n)] } : ((about as { reached?: Reached }).reached ?? {});
+        const targets = about.test === null ? [measured.loading] : (byName.get(about.test) ?? []).map((test) => test.reached);
+        for (const target of targets) merge(target, reached);
+      }
+    }
+    return measured;
+  }
+
+  /** Runs the tests that reach a mutant, the quick ones first, until one fails. */
+  async try(active: Active): Promise<Verdict> {
+    const reaches = (reached: Reached): boolean => reached[active.file]?.includes(active.n) === true;
+    const files = Object.entries(this.coverage).flatMap(([path, { loading, tests }]) => {
+      const some = reaches(loading) ? tests : tests.filter(({ reached }) => reaches(reached));
+      if (some.length === 0) return [];
+      const isBeside = path === active.file.replace(/\.ts$/, ".test.ts");
+      const ms = some.reduce((sum, one) => sum + one.ms, 0);
+      return [{ path, names: some.map(({ name }) => name), rank: isBeside ? ms / 10 : ms, slowestMs: Math.max(...some.map((one) => one.ms)) }];
+    });
+    if (files.length === 0) return { killed: false, tests: 0 };
+    const inOrder = files.toSorted((a, b) => a.rank - b.rank);
+    this.#write(active);
+    const modules = await this.#run(inOrder, patienceMs + 4 * Math.max(...files.map(({ slowestMs }) => slowestMs)), 1);
+    const failure = this.#watch.hung ?? failureIn(modules) ?? this.#watch.error;
+    if (failure !== null) return { killed: true, by: failure.by, how: failure.how };
+    return { killed: false, tests: files.reduce((sum, { names }) => sum + names.length, 0) };
+  }
+
+  async #run(files: readonly { path: string; names?: readonly string[] }[], timeoutMs: number, bail: number): Promise<TestModule[]> {
+    const [project] = this.#vitest.projects;
+    if (project === undefined) throw new Error("Vitest has no project.");
+    Object.assign(project.config, { testTimeout: timeoutMs, hookTimeout: timeoutMs, bail });
+    Object.assign(this.#vitest.config, { testTimeout: timeoutMs, hookTimeout: timeoutMs, bail });
+    this.#watch.patienceMs = 2 * timeoutMs + 5000;
+    const specifications = files.map(({ path, names }) =>
+      project.createSpecification(join(this.#root, path), names === undefined ? {} : { testNames: [...names] }),
+    );
+    this.#watch.begin();
+    const timer = setInterval(() => this.#watch.look(), 500);
+    try {
+      const { testModules } = await this.#vitest.runTestSpecifications(specifications);
+      return testModules.filter(({ moduleId }) => files.some(({ path }) => relative(this.#root, moduleId) === path));
+    } catch (error) {
+      if (this.#watch.hung === null) this.#watch.error ??= { by: "", how: error instanceof Error ? error.message : String(error) };
+      return [];
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  #write(active: Active | null): void {
+    writeFileSync(join(this.#state, "run.json"), JSON.stringify({ active, files: this.#mutated }));
+  }
+
+  /** The files that a test imports or names, and theirs. */
+  #closureOf(path: string): Set<string> {
+    const reached = new Set<string>();
+    const open = [path];
+    for (let one = open.pop(); one !== undefined; one = open.pop()) {
+      if (reached.has(one) || !this.#sources.has(one)) continue;
+      reached.add(one);
+      open.push(...this.#behind(one));
+    }
+    return reached;
+  }
+
+  #behind(path: string): readonly string[] {
+    let behind = this.#directlyBehind.get(path);
+    if (behind === undefined) {
+      const { imports, names } = this.#sources.get(path) as SourceFile;
+      const named = names.flatMap((name) => [name, posix.join(posix.dirname(path), name)]);
+      const ends = names.filter((name) => name.includes("/")).map((name) => `/${name}`);
+      const found = [...this.#sources.keys()].filter((one) => named.includes(one) || ends.some((end) => one.endsWith(end)));
+      this.#directlyBehind.set(path, (behind = [...imports.keys(), ...found]));
+    }
+    return behind;
+  }
+
+  /** Of everything that decides what was measured: the mutated files that were reached, and every other file behind the test. */
+  #hashOf(closure: ReadonlySet<string>, { loading, tests }: TestFile): string {
+    const reached = new Set([loading, ...tests.map((test) => test.reached)].flatMap((one) => Object.keys(one)));
+    const mutated = new Set(this.#mutated);
+    const hash = createHash("sha256");
+    for (const path of ["test/mutate/mutations.ts", ...[...closure].filter((one) => !mutated.has(one)), ...reached].toSorted()) {
+      hash.update(path).update(this.#texts.get(path) ?? "");
+    }
+    return hash.digest("hex");
+  }
+}
+
+type Options = {
+  root: string;
+  /** A directory for what the tool and the processes of the tests tell each other. */
+  state: string;
+  sources: ReadonlyMap<string, SourceFile>;
+  texts: ReadonlyMap<string, string>;
+  mutated: readonly string[];
+};
+
+type Failure = { by: string; how: string };
+
+class AsGiven extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files;
+  }
+}
+
+/** Sees that the worker still gets on with its tests, and ends it when it does not. */
+class Watch implements Reporter {
+  patienceMs = 0;
+  hung: Failure | null = null;
+  error: Failure | null = null;
+  readonly #state: string;
+  #last = 0;
+  #current = "";
+
+  constructor(state: string) {
+    this.#state = state;
+  }
+
+  begin(): void {
+    this.hung = null;
+    this.error = null;
+    this.#current = "";
+    this.#last = performance.now();
+  }
+
+  onTestModuleStart(module: TestModule): void {
+    this.#moved(module.moduleId);
+  }
+
+  onTestCaseReady(test: { fullName: string }): void {
+    this.#moved(test.fullName);
+  }
+
+  onTestCaseResult(test: { fullName: string }): void {
+    this.#moved(test.fullName);
+  }
+
+  onTestRunEnd(_modules: unknown, errors: readonly { message: string }[]): void {
+    const [first] = errors;
+    if (first !== undefined) this.error ??= { by: this.#current, how: first.message };
+  }
+
+  look(): void {
+    if (performance.now() - this.#last < this.patienceMs || this.hung !== null) return;
+    this.hung = { by: this.#current, how: "hangs" };
+    process.kill(Number(readFileSync(join(this.#state, "worker"), "utf8")), "SIGKILL");
+  }
+
+  #moved(name: string): void {
+    this.#current = name;
+    this.#last = performance.now();
+  }
+}
+
+function failureIn(modules: readonly TestModule[]): Failure | null {
+  for (const module of modules) {
+    for (const test of module.children.allTests("failed")) {
+      return { by: test.fullName, how: test.result().errors?.[0]?.message ?? "" };
+    }
+    const [error] = [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
+    if (error !== undefined) return { by: module.moduleId, how: error.message };
+  }
+  return null;
+}
+
+/** The project of the configuration that holds all but the browser's tests. */
+function partsOf(config: typeof settings) {
+  for (const project of config.test?.projects ?? []) {
+    if (typeof project === "object" && "test" in project && project.test?.name === "parts") return { resolve: project.resolve ?? {}, test: project.test };
+  }
+  throw new Error("vitest.config.ts has no project with the name parts.");
+}
+
+function merge(target: Reached, more: Reached): void {
+  for (const [path, numbers] of Object.entries(more)) target[path] = [...new Set([...(target[path] ?? []), ...numbers])];
+}
+
+function readCache(file: string): Coverage {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Coverage;
+  } catch {
+    return {};
+  }
+}

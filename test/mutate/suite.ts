@@ -137,9 +137,10 @@ export class Suite {
     const files = Object.entries(this.coverage).flatMap(([path, { loading, tests }]) => {
       const some = reaches(loading) ? tests : tests.filter(({ reached }) => reaches(reached));
       if (some.length === 0) return [];
-      const isBeside = path === active.file.replace(/\.ts$/, ".test.ts");
+      // What only the loading of the file reaches may matter to any test; those that use the rest of its source come first.
+      const isNear = tests.some(({ reached }) => active.file in reached) || path.startsWith(dirname(active.file));
       const ms = some.reduce((sum, one) => sum + one.ms, 0);
-      return [{ path, names: some.map(({ name }) => name), rank: isBeside ? ms / 10 : ms, slowestMs: Math.max(...some.map((one) => one.ms)) }];
+      return [{ path, names: some.map(({ name }) => name), rank: isNear ? ms : 10 * ms, slowestMs: Math.max(...some.map((one) => one.ms)) }];
     });
     if (files.length === 0) return { killed: false, tests: 0 };
     const inOrder = files.toSorted((a, b) => a.rank - b.rank);

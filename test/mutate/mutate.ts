@@ -28,7 +28,7 @@ const help = `Usage: npm run mutate -- [FOLDER or FILE ...] [flags]
   --jobs N     So many tests at a time. Default: 1.
   --known      Also those that test/mutate/known.json lists as equivalent.
   --list       Prints the mutants, and runs nothing.
-  --json FILE  Writes what became of each.`;
+  --json FILE  Writes what became of each, as far as it is.`;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const { values: flags, positionals } = parseArgs({
@@ -58,7 +58,9 @@ async function main(): Promise<number> {
       .map((path) => path.replaceAll("\\", "/"))
       .map((path) => [path, readFileSync(join(root, path), "utf8")]),
   );
-  const mutated = [...texts.keys()].filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)) && !isForTests(path)).toSorted();
+  const mutated = [...texts.keys()]
+    .filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)) && !isForTests(path))
+    .toSorted();
   const mutants = new Map(mutated.map((path) => [path, mutationsOf(path, texts.get(path) ?? "").mutants]));
   const known = readKnown(join(root, "test/mutate/known.json"));
   const chosen = choose(mutants, known);
@@ -80,7 +82,6 @@ async function main(): Promise<number> {
   try {
     const tried = await tryAll(chosen, suites);
     report(tried);
-    if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(tried, null, 2)}\n`);
     return scoresOf(tried).every(({ score }) => score >= wanted) ? 0 : 1;
   } finally {
     for (const suite of suites) await suite.stop();
@@ -116,7 +117,10 @@ async function tryAll(chosen: readonly Chosen[], suites: readonly Suite[]): Prom
       const startedAt = performance.now();
       const verdict = await suite.try({ file: one.file, n: one.mutant.n });
       tried[i] = { ...one, verdict };
-      say(`${tried.filter(Boolean).length}/${chosen.length} ${verdict.killed ? "killed  " : "SURVIVED"} ${sentence(one)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+      if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(tried.filter(Boolean), null, 2)}\n`);
+      say(
+        `${tried.filter(Boolean).length}/${chosen.length} ${verdict.killed ? "killed  " : "SURVIVED"} ${sentence(one)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`,
+      );
     }
   };
   await Promise.all(suites.map(work));
@@ -128,14 +132,19 @@ function report(tried: readonly Tried[]): void {
   for (const one of tried.filter(({ verdict }) => !verdict.killed)) {
     out.push(`${sentence(one)}\n    ${one.mutant.text}\n    ${fate(one)}`);
   }
-  for (const { known, ...one } of tried) if (known !== undefined && one.verdict.killed) out.push(`${sentence({ ...one, known })}\n    is in known.json, and is killed by "${one.verdict.by}": take it out.`);
-  for (const { folder, killed, counted, score } of scoresOf(tried)) out.push(`${folder}: ${killed} of ${counted} killed, ${score.toFixed(1)} %`);
+  for (const one of tried) {
+    if (one.known !== undefined && one.verdict.killed)
+      out.push(`${sentence(one)}
+    is in known.json, but "${one.verdict.by}" kills it: take it out.`);
+  }
+  for (const { folder, killed, counted, score } of scoresOf(tried))
+    out.push(`${folder}: ${killed} of ${counted} killed, ${score.toFixed(1)} %`);
   process.stdout.write(`\n${out.join("\n")}\n`);
 }
 
 function fate({ verdict, known }: Tried): string {
   if (known !== undefined) return `${known.verdict}: ${known.reason}`;
-  return verdict.killed || verdict.tests > 0 ? `survived ${verdict.killed ? 0 : verdict.tests} tests` : "no test reaches it";
+  return verdict.killed || verdict.tests === 0 ? "no test reaches it" : `survives ${verdict.tests} tests`;
 }
 
 function scoresOf(tried: readonly Tried[]): { folder: string; killed: number; counted: number; score: number }[] {

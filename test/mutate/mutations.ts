@@ -1,6 +1,8 @@
 /** The mutants of a source file: each is one small change, of the kind that a slip of the hand makes. What the types rule out is left out where the syntax shows it. */
 
 import { parseSync } from "vite";
+import { arithmetic, assignments, comparisons, largeNumber, leftOut, looksLikeSql, otherMethods, sqlSwaps } from "./slips.ts";
+import { answersValue, bare, callsForAnswers, isNode, isText, next, type Node, withinOf } from "./syntax.ts";
 
 export type Mutant = {
   /** Counts from 0 within its file. */
@@ -19,8 +21,6 @@ export type Mutant = {
 /** Where the mutants of a node go: an expression becomes a choice, a statement is skipped, a body returns at once. */
 export type Place = { form: "expression" | "statement" | "entry"; start: number; end: number; mutants: { n: number; code: string }[] };
 
-type Node = { type: string; start: number; end: number; [member: string]: unknown };
-
 type Around = {
   within: string;
   /** A link of an optional chain, or a chain that is called or deleted: a choice around it would change what it means. */
@@ -28,62 +28,6 @@ type Around = {
   /** An argument of a method of arrays that calls it for its answer. */
   forItsAnswer: boolean;
 };
-
-/** From here on a number is a size or a duration, and is doubled: whether one more counts is what the mutants of its comparison ask. */
-const largeNumber = 100;
-
-const comparisons: Record<string, readonly string[]> = {
-  "<": ["<=", ">="],
-  "<=": ["<", ">"],
-  ">": [">=", "<="],
-  ">=": [">", "<"],
-  "===": ["!=="],
-  "!==": ["==="],
-};
-const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "&": "|", "|": "&", "<<": ">>", ">>": "<<" };
-const assignments: Record<string, string> = { "+=": "-=", "-=": "+=", "*=": "/=", "??=": "=", "||=": "=", "&&=": "=" };
-const otherMethods = new Map(
-  Object.entries({
-  min: "max",
-  max: "min",
-  floor: "ceil",
-  ceil: "floor",
-  some: "every",
-  every: "some",
-  push: "unshift",
-  unshift: "push",
-  shift: "pop",
-  pop: "shift",
-  startsWith: "endsWith",
-  endsWith: "startsWith",
-  indexOf: "lastIndexOf",
-  lastIndexOf: "indexOf",
-  find: "findLast",
-  findLast: "find",
-}),
-);
-/** Methods that answer their own kind: the call can be left out. */
-const leftOut = new Set(["slice", "filter", "sort", "toSorted", "reverse", "toReversed", "trim", "toLowerCase", "toUpperCase", "unref"]);
-
-const sqlSwaps: readonly (readonly [pattern: RegExp, other: string])[] = [
-  [/(?<![<>!])<=/g, "<"],
-  [/<(?![=>])/g, "<="],
-  [/(?<!-)>=/g, ">"],
-  [/(?<![<-])>(?![=>])/g, ">="],
-  [/ DESC\b/g, ""],
-  [/\bAND\b/g, "OR"],
-  [/\bOR\b(?! (?:IGNORE|REPLACE|ROLLBACK|FAIL|ABORT))/g, "AND"],
-  [/\bIS NOT NULL\b/g, "IS NULL"],
-  [/\bIS NULL\b/g, "IS NOT NULL"],
-  [/\bNOT EXISTS\b/g, "EXISTS"],
-  [/\bNOT IN\b/g, "IN"],
-  [/\bMIN\(/gi, "max("],
-  [/\bMAX\(/gi, "min("],
-  [/(?<= )\+ (?=\d|\?|@|[a-z])/g, "- "],
-  [/(?<= )- (?=\d|\?|@|[a-z])/g, "+ "],
-  [/\bLIMIT 1\b/g, "LIMIT 2"],
-];
-const looksLikeSql = /\b(?:SELECT|INSERT|UPDATE|DELETE FROM|WHERE|ORDER BY|FROM)\b/;
 
 export function mutationsOf(path: string, source: string): { mutants: Mutant[]; places: Place[] } {
   const { program, errors } = parseSync(path, source);
@@ -110,7 +54,7 @@ class Finder {
       if (isNode(node["expression"])) this.visit(node["expression"], around);
       return;
     }
-    if (type === "ImportDeclaration" || type.startsWith("Export") && isNode(node["source"])) return;
+    if (type === "ImportDeclaration" || (type.startsWith("Export") && isNode(node["source"]))) return;
     const inner = { within: withinOf(node, around.within), fixed: false, forItsAnswer: callsForAnswers(node) };
     this.#mutate(node, { ...around, within: inner.within });
     for (const [member, value] of Object.entries(node)) {
@@ -135,7 +79,7 @@ class Finder {
 
   #statement(node: Node, around: Around): void {
     const { type } = node;
-    if (type === "ExpressionStatement" && node["directive"] == null && !/^super\b/.test(this.#text(node))) {
+    if (type === "ExpressionStatement" && typeof node["directive"] !== "string" && !/^super\b/.test(this.#text(node))) {
       this.#skip(node, "removed statement", around);
     }
     if (type === "ThrowStatement") this.#skip(node, "removed throw", around);
@@ -199,7 +143,10 @@ class Finder {
         }
         return;
       case "UpdateExpression":
-        return add("arithmetic", this.#text(node).replace(/\+\+|--/, (sign) => (sign === "++" ? "--" : "++")));
+        return add(
+          "arithmetic",
+          this.#text(node).replace(/\+\+|--/, (sign) => (sign === "++" ? "--" : "++")),
+        );
       case "AssignmentExpression": {
         const other = assignments[String(node["operator"])];
         if (other === undefined || isText(node["right"] as Node)) return;
@@ -243,7 +190,13 @@ class Finder {
     const callee = node["callee"] as Node;
     const given = node["arguments"] as Node[];
     const [first, second] = given;
-    if (given.length === 2 && first !== undefined && second !== undefined && [first, second].every(({ type }) => /^(Identifier|MemberExpression)$/.test(type))) {
+    if (
+      !/^Math\.(?:min|max)$/.test(this.#text(callee)) &&
+      given.length === 2 &&
+      first !== undefined &&
+      second !== undefined &&
+      [first, second].every(({ type }) => /^(Identifier|MemberExpression)$/.test(type))
+    ) {
       add(
         "swapped arguments",
         `${this.#source.slice(node.start, first.start)}${this.#text(second)}, ${this.#text(first)}${this.#source.slice(second.end, node.end)}`,
@@ -286,7 +239,23 @@ class Finder {
     return this.#source.slice(start, end);
   }
 
-  #add({ node, form, kind, code, shown, from, around }: { node: Node; form: Place["form"]; kind: string; code: string; shown?: string; from?: string; around: Around }): void {
+  #add({
+    node,
+    form,
+    kind,
+    code,
+    shown,
+    from,
+    around,
+  }: {
+    node: Node;
+    form: Place["form"];
+    kind: string;
+    code: string;
+    shown?: string;
+    from?: string;
+    around: Around;
+  }): void {
     const before = from ?? this.#text(node);
     const n = this.mutants.length;
     const key = `${form} ${node.start} ${node.end}`;
@@ -309,48 +278,6 @@ class Finder {
       change,
     });
   }
-}
-
-function withinOf(node: Node, within: string): string {
-  const { type } = node;
-  const named = (node["id"] ?? node["key"]) as Node | null | undefined;
-  const names = /^(ClassDeclaration|FunctionDeclaration|MethodDefinition|PropertyDefinition|VariableDeclarator)$/.test(type);
-  if (!names || named == null || !isNode(named)) return within;
-  const name = named.type === "PrivateIdentifier" ? `#${String(named["name"])}` : named["name"];
-  if (typeof name !== "string") return within;
-  return within === "" ? name : `${within}.${name}`;
-}
-
-const answered = /^(map|flatMap|filter|some|every|find|findLast|findIndex|sort|toSorted|reduce|groupBy|from|fromEntries)$/;
-
-function callsForAnswers({ type, callee }: Node): boolean {
-  return type === "CallExpression" && isNode(callee) && isNode(callee["property"]) && answered.test(String(callee["property"]["name"]));
-}
-
-/** Whether a function with this body returns a value, not counting functions within. */
-function answersValue(node: Node): boolean {
-  if (node.type === "ReturnStatement") return isNode(node["argument"]);
-  if (/Function|^Class/.test(node.type)) return false;
-  return Object.values(node).some((value) => (Array.isArray(value) ? value : [value]).some((child) => isNode(child) && answersValue(child)));
-}
-
-/** The part of a chain that stands before a link. */
-function next(link: Node): Node | undefined {
-  return (link["object"] ?? link["callee"] ?? (link.type === "TSNonNullExpression" ? link["expression"] : undefined)) as Node | undefined;
-}
-
-function bare(node: Node): Node {
-  return node.type === "ParenthesizedExpression" ? bare(node["expression"] as Node) : node;
-}
-
-function isText(node: Node): boolean {
-  const { type } = bare(node);
-  if (type === "BinaryExpression") return isText(bare(node)["left"] as Node) || isText(bare(node)["right"] as Node);
-  return type === "TemplateLiteral" || (type === "Literal" && typeof bare(node)["value"] === "string");
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null && typeof (value as Node).type === "string" && typeof (value as Node).start === "number";
 }
 
 function oneLine(code: string): string {

@@ -32,12 +32,15 @@ export class Suite {
   readonly #sources: ReadonlyMap<string, SourceFile>;
   readonly #texts: ReadonlyMap<string, string>;
   readonly #mutated: readonly string[];
+  /** By their absolute paths. */
+  readonly #switched: ReadonlyMap<string, string>;
   readonly #vitest: Vitest;
   readonly #watch: Watch;
   readonly #directlyBehind = new Map<string, readonly string[]>();
   coverage: Coverage = {};
 
-  private constructor(options: Options, vitest: Vitest, watch: Watch) {
+  private constructor(options: Options, switched: ReadonlyMap<string, string>, vitest: Vitest, watch: Watch) {
+    this.#switched = switched;
     this.#root = options.root;
     this.#state = options.state;
     this.#sources = options.sources;
@@ -54,26 +57,30 @@ export class Suite {
     for (const path of mutated) writeFileSync(switchedPath(state, path), code.get(join(root, path)) ?? "");
     const watch = new Watch(state);
     const parts = partsOf(settings);
-    const vitest = await createVitest("test", {
-      config: false,
-      root,
-      watch: false,
-      reporters: [watch],
-      maxWorkers: 1,
-      bail: 1,
-      teardownTimeout: 2000,
-      ...parts.test,
-      isolate: false,
-      retry: 0,
-      setupFiles: [...[parts.test.setupFiles ?? []].flat(), join(root, "test/mutate/in-worker.ts")],
-      env: { [stateVariable]: state },
-      execArgv: ["--max-old-space-size=1500"],
-      sequence: { sequencer: AsGiven },
-    }, {
-      resolve: parts.resolve,
-      plugins: [{ name: "mutants", enforce: "pre", load: (id) => code.get(id) ?? null }],
-    });
-    return new Suite(options, vitest, watch);
+    const vitest = await createVitest(
+      "test",
+      {
+        config: false,
+        root,
+        watch: false,
+        reporters: [watch],
+        maxWorkers: 1,
+        bail: 1,
+        teardownTimeout: 2000,
+        ...parts.test,
+        isolate: false,
+        retry: 0,
+        setupFiles: [...[parts.test.setupFiles ?? []].flat(), join(root, "test/mutate/in-worker.ts")],
+        env: { [stateVariable]: state },
+        execArgv: ["--max-old-space-size=1500"],
+        sequence: { sequencer: AsGiven },
+      },
+      {
+        resolve: parts.resolve,
+        plugins: [{ name: "mutants", enforce: "pre", load: (id) => code.get(id) ?? null }],
+      },
+    );
+    return new Suite(options, code, vitest, watch);
   }
 
   async stop(): Promise<void> {
@@ -112,12 +119,15 @@ export class Suite {
     const modules = await this.#run([{ path }], 60_000, 0);
     const measured: TestFile = { hash: "", loading: {}, tests: [] };
     for (const test of modules.flatMap((module) => [...module.children.allTests()])) {
-      if (test.result().state === "passed") measured.tests.push({ name: test.fullName, ms: Math.ceil(test.diagnostic()?.duration ?? 0), reached: {} });
+      if (test.result().state === "passed")
+        measured.tests.push({ name: test.fullName, ms: Math.ceil(test.diagnostic()?.duration ?? 0), reached: {} });
       else if (test.result().state === "failed") say(`  left out, because it fails without a mutant: ${test.fullName}`);
     }
     const byName = Map.groupBy(measured.tests, ({ name }) => name);
     for (const file of readdirSync(hits)) {
-      const lines = readFileSync(join(hits, file), "utf8").split("\n").filter((line) => line !== "");
+      const lines = readFileSync(join(hits, file), "utf8")
+        .split("\n")
+        .filter((line) => line !== "");
       let about: { test: string | null } = { test: null };
       for (const line of lines) {
         const isHit = line[0] !== "{";
@@ -140,7 +150,9 @@ export class Suite {
       // What only the loading of the file reaches may matter to any test; those that use the rest of its source come first.
       const isNear = tests.some(({ reached }) => active.file in reached) || path.startsWith(dirname(active.file));
       const ms = some.reduce((sum, one) => sum + one.ms, 0);
-      return [{ path, names: some.map(({ name }) => name), rank: isNear ? ms : 10 * ms, slowestMs: Math.max(...some.map((one) => one.ms)) }];
+      return [
+        { path, names: some.map(({ name }) => name), rank: isNear ? ms : 10 * ms, slowestMs: Math.max(...some.map((one) => one.ms)) },
+      ];
     });
     if (files.length === 0) return { killed: false, tests: 0 };
     const inOrder = files.toSorted((a, b) => a.rank - b.rank);
@@ -206,9 +218,8 @@ export class Suite {
     const reached = new Set([loading, ...tests.map((test) => test.reached)].flatMap((one) => Object.keys(one)));
     const mutated = new Set(this.#mutated);
     const hash = createHash("sha256");
-    for (const path of ["test/mutate/mutations.ts", ...[...closure].filter((one) => !mutated.has(one)), ...reached].toSorted()) {
-      hash.update(path).update(this.#texts.get(path) ?? "");
-    }
+    for (const path of [...closure].filter((one) => !mutated.has(one)).toSorted()) hash.update(path).update(this.#texts.get(path) ?? "");
+    for (const path of [...reached].toSorted()) hash.update(path).update(this.#switched.get(join(this.#root, path)) ?? "");
     return hash.digest("hex");
   }
 }
@@ -293,7 +304,8 @@ function failureIn(modules: readonly TestModule[]): Failure | null {
 /** The project of the configuration that holds all but the browser's tests. */
 function partsOf(config: typeof settings) {
   for (const project of config.test?.projects ?? []) {
-    if (typeof project === "object" && "test" in project && project.test?.name === "parts") return { resolve: project.resolve ?? {}, test: project.test };
+    if (typeof project === "object" && "test" in project && project.test?.name === "parts")
+      return { resolve: project.resolve ?? {}, test: project.test };
   }
   throw new Error("vitest.config.ts has no project with the name parts.");
 }

@@ -9,7 +9,7 @@ export const testVariable = "HOOKYARD_MUTATE_TEST";
 
 export type Active = { file: string; n: number };
 /** Without an active mutant, coverage is measured. */
-export type Run = { active: Active | null; files: readonly string[] };
+type Run = { active: Active | null; files: readonly string[] };
 export type Hits = Map<string, Set<number>>;
 
 export function readRun(state: string): Run {

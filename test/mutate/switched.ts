@@ -11,7 +11,7 @@ export function switched(path: string, source: string): string {
   function render(start: number, end: number, inside: readonly Place[]): string {
     let text = "";
     let at = start;
-    for (let i = 0; i < inside.length; ) {
+    for (let i = 0; i < inside.length;) {
       const place = inside[i] as Place;
       let after = i + 1;
       while (after < inside.length && (inside[after] as Place).start < place.end) after += 1;

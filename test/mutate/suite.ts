@@ -24,7 +24,7 @@ type Coverage = Record<string, TestFile>;
 export type Verdict = { killed: true; by: string; how: string } | { killed: false; tests: number };
 
 /** Beside what the slowest of the tests took, how long one may take before it counts as hanging. */
-const patienceMs = 6000;
+const patienceMs = 10_000;
 
 export class Suite {
   readonly #root: string;

@@ -7,7 +7,7 @@ const patienceMs = 300_000;
 const shared = {
   testTimeout: patienceMs,
   hookTimeout: patienceMs,
-  expect: { poll: { timeout: 60_000 } },
+  expect: { poll: { timeout: 240_000 } },
   // Nothing of the product is kept in modules, so the files that a worker runs share them, and the browser.
   isolate: false,
   // Many tests start the program from its sources, which costs half of the time once they are compiled.

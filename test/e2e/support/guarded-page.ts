@@ -6,7 +6,7 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 
 /** Only for what never comes: a machine with other work to do must not decide about a test. */
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 export type GuardedPage = {
   page: Page;

@@ -75,7 +75,7 @@ describe("an advance that waits for a receiver", () => {
       changes: app.changes,
       call: (...call: Parameters<typeof app.answer>) => app.answer(...call).finally(() => resolve(undefined)),
     };
-    const port = createPortApi({ api: api as never, send: () => undefined });
+    const port = createPortApi({ api, send: () => undefined });
     port.receive(JSON.stringify({ id: 1, name: "clock.advance", input: { byMs: hour } }));
     await underWay(app);
     port.end();

@@ -166,7 +166,7 @@ export class Activity {
         },
         reject: (error) => {
           leave();
-          reject(error as Error);
+          reject(error);
         },
       };
       this.#waiters.push(waiter);

@@ -33,6 +33,11 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Runs it once everything that had arrived at a socket by now is handled. The first turn may be the end of a poll that began earlier. */
+export function runAfterPoll(run: () => void): void {
+  setImmediate(() => setImmediate(run));
+}
+
 /** How much of the time since it was asked last the event loop was at work: 0 for none, 1 for all of it. */
 export function watchLoop(): () => number {
   let before = performance.eventLoopUtilization();

@@ -8,7 +8,8 @@ import { createTrust } from "../../src/engine/deliver/trust.ts";
 import { startRawReceiver } from "./raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "./raw-receiver.ts";
 
-export const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+/** Promises to keep the connection, so that it is used again however slow the machine is. */
+export const ok = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=7200\r\nContent-Length: 2\r\n\r\nok";
 
 /** Some containers have no IPv6 at all. */
 export const hasIpv6 = Object.values(networkInterfaces())
@@ -52,7 +53,13 @@ export function post(from: Sender, url: string, request: Partial<SendRequest> = 
     onSocket: (address, port) => sockets.push(`${address} ${port}`),
     ...request,
   });
-  return { done: exchange.done, abort: (reason) => exchange.abort(reason), phases, sockets };
+  return {
+    done: exchange.done,
+    abort: (reason) => exchange.abort(reason),
+    markReached: () => exchange.markReached(),
+    phases,
+    sockets,
+  };
 }
 
 export function closed(socket: Socket | undefined): Promise<unknown> {

@@ -5,6 +5,8 @@
  */
 
 export type Holdable = {
+  /** The endpoint has the request, and has done nothing about it yet. */
+  received?(): void;
   /** The endpoint keeps the request, since this time of the clock. */
   hold(since: number): void;
   /** The endpoint goes on with it, as of this time: when its wait ended, not when its timer got round to it. */

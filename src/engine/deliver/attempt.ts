@@ -64,6 +64,7 @@ export function startAttempt({ sender, clock, holds, work, url, headers, body, t
     onSocket(address, port) {
       unregister();
       unregister = holds.register(address, port, {
+        received: () => exchange.markReached(),
         hold(since) {
           if (ended) return;
           simulated = true;

@@ -6,13 +6,16 @@
  *   connecting   looking up, TCP, TLS (`stage` says which); the request waits
  *   busy         the request is on its way, or its answer
  *   idle         kept for the next request; whatever happens to the socket now ends it
+ *   checking     has the next request but has not written it: an end that has already arrived here is noticed first. A
+ *                connection that has ended, or may end now, hands the request to a new one
  *   closed       the socket is destroyed
  */
 
 import type { Socket } from "node:net";
+import { monotonic, runAfterPoll } from "../wall.ts";
 import { dial } from "./dial.ts";
 import type { EndOfExchange, Exchange, ExchangeResult, SendRequest } from "./exchange.ts";
-import { closedFailure, connectionError, deadlineFailure, socketFailure } from "./failures.ts";
+import { closedFailure, connectionError, deadlineFailure, keptConnectionFailure, socketFailure } from "./failures.ts";
 import type { Failure, Stage } from "./failures.ts";
 import { ResponseParser } from "./response-parser.ts";
 import type { Target } from "./target.ts";
@@ -20,9 +23,13 @@ import type { Trust } from "./trust.ts";
 
 /** Who keeps connections between exchanges. */
 type ConnectionKeeper = {
-  /** False: not kept. */
+  /** Returns false when it does not keep the connection. */
   put(connection: Connection, limitMs: number | null): boolean;
   remove(connection: Connection): void;
+  /** Whether an open connection that was idle for this long is safe to write to. */
+  isSafe(origin: string, idleForMs: number, promised: boolean): boolean;
+  /** The receiver ended a connection that had been idle for this long. */
+  noteEnd(origin: string, idleForMs: number, promised: boolean): void;
 };
 
 // The usual answer comes in one read; a long one costs a few more. Each connection has its own, so 64 of them are 1 MB.
@@ -31,11 +38,15 @@ const readBufferSize = 16 * 1024;
 // Below this size head and body fit into Node's buffer pool, and one copy is cheaper than a write of two pieces.
 const oneWriteLimit = 4 * 1024 - 1;
 
+/** No round trip takes longer: a connection that ends later than this after the write had delivered the request. */
+const raceMs = 1_000;
+
 export class Connection {
   readonly target: Target;
+  readonly #trust: Trust;
   readonly #keeper: ConnectionKeeper;
   readonly #socket: Socket;
-  #state: "connecting" | "busy" | "idle" | "closed" = "connecting";
+  #state: "connecting" | "checking" | "busy" | "idle" | "closed" = "connecting";
   #stage: Stage;
   #address = "";
   #port = 0;
@@ -43,9 +54,18 @@ export class Connection {
   #parser = new ResponseParser();
   /** Bytes of the request are still in this process. */
   #sending = false;
+  /** How many requests it has carried, and how many the receiver allows. */
+  #carried = 0;
+  #allowed = Infinity;
+  #idleSince = 0;
+  #idleForMs = 0;
+  /** Its last answer said how long the receiver keeps it. */
+  #promised = false;
+  #writtenAt = 0;
 
   constructor({ target, trust, keeper }: { target: Target; trust: Trust; keeper: ConnectionKeeper }) {
     this.target = target;
+    this.#trust = trust;
     this.#keeper = keeper;
     this.#stage = target.literal || target.loopback ? "connecting" : "lookup";
     const buffer = Buffer.allocUnsafeSlow(readBufferSize);
@@ -66,12 +86,37 @@ export class Connection {
   carry(request: SendRequest, head: string): Exchange {
     const exchange = new RunningExchange(this, request, head);
     this.#exchange = exchange;
-    if (this.#state === "idle") {
-      this.#parser = new ResponseParser();
+    if (this.#state === "idle") this.#check(exchange);
+    return exchange;
+  }
+
+  #check(exchange: RunningExchange): void {
+    this.#state = "checking";
+    this.#parser = new ResponseParser();
+    this.#idleForMs = monotonic() - this.#idleSince;
+    runAfterPoll(() => {
+      if (this.#exchange !== exchange) return;
+      if (!this.#keeper.isSafe(this.target.origin, this.#idleForMs, this.#promised)) return this.#handOver();
       this.#socket.ref();
       this.#send(exchange);
-    }
-    return exchange;
+    });
+  }
+
+  /** The receiver has ended an idle connection. */
+  #endedIdle(): void {
+    this.#keeper.noteEnd(this.target.origin, monotonic() - this.#idleSince, this.#promised);
+    this.#handOver();
+  }
+
+  /** Ends an idle connection. A request that it was about to carry gets a new one. */
+  #handOver(): void {
+    const exchange = this.#exchange;
+    this.#exchange = null;
+    this.destroy();
+    if (!exchange) return;
+    const fresh = new Connection({ target: this.target, trust: this.#trust, keeper: this.#keeper });
+    exchange.connection = fresh;
+    fresh.#exchange = exchange;
   }
 
   abort(exchange: RunningExchange, reason: EndOfExchange): void {
@@ -113,6 +158,8 @@ export class Connection {
     const { request, head } = exchange;
     request.onSocket(this.#address, this.#port);
     exchange.written = true;
+    this.#carried += 1;
+    this.#writtenAt = monotonic();
     this.#sending = true;
     const size = head.length + request.body.length;
     if (size <= oneWriteLimit) {
@@ -137,8 +184,8 @@ export class Connection {
 
   #received(buffer: Buffer, length: number): boolean {
     const exchange = this.#exchange;
-    if (!exchange) {
-      this.destroy();
+    if (!exchange || this.#state === "checking") {
+      this.#endedIdle();
       return true;
     }
     if (!exchange.firstByte) {
@@ -158,9 +205,14 @@ export class Connection {
     this.#exchange = null;
     exchange.request.onPhase("done");
     const parser = this.#parser;
+    // Apache counts `max` down from answer to answer, Node repeats the total: neither serves more than the least of these sums.
+    this.#allowed = Math.min(this.#allowed, this.#carried - 1 + parser.keepAliveMax);
     // An answer that came before the request was sent in full leaves the rest of it on the way.
-    if (reusable && parser.keepAlive && !this.#sending && this.#keeper.put(this, parser.keepAliveMs)) {
+    const keeps = reusable && parser.keepAlive && !this.#sending && this.#carried < this.#allowed;
+    if (keeps && this.#keeper.put(this, parser.keepAliveMs)) {
       this.#state = "idle";
+      this.#idleSince = monotonic();
+      this.#promised = parser.keepAliveMs !== null;
       // An idle connection is no reason for the process to stay.
       this.#socket.unref();
     } else {
@@ -172,18 +224,26 @@ export class Connection {
   /** The receiver has closed the connection. */
   #ended(): void {
     if (this.#state === "closed") return;
-    if (!this.#exchange) {
-      this.destroy();
-      return;
-    }
+    if (this.#state === "idle" || this.#state === "checking") return this.#endedIdle();
     this.#parser.end();
     if (this.#parser.complete) this.#answered(false);
-    else this.#finish(closedFailure(this.target, this.#stage, this.#parser.headComplete, this.#progress()));
+    else this.#finish(this.#race() ?? closedFailure(this.target, this.#stage, this.#parser.headComplete, this.#progress()));
   }
 
   #failed(error: Error): void {
     if (this.#state === "closed") return;
-    this.#finish(socketFailure(error, this.target, this.#stage, this.#progress()));
+    if (this.#state === "idle" || this.#state === "checking") return this.#endedIdle();
+    const failure = socketFailure(error, this.target, this.#stage, this.#progress());
+    this.#finish((failure.outcome === "connection_error" ? this.#race() : null) ?? failure);
+  }
+
+  /** The failure when the end of a kept connection and the request may have crossed on the way, else null. */
+  #race(): Failure | null {
+    const exchange = this.#exchange;
+    if (!exchange || this.#carried < 2 || exchange.firstByte || exchange.reached) return null;
+    if (monotonic() - this.#writtenAt > raceMs) return null;
+    this.#keeper.noteEnd(this.target.origin, this.#idleForMs, this.#promised);
+    return keptConnectionFailure();
   }
 
   #finish({ outcome, error }: Failure): void {
@@ -205,10 +265,11 @@ class RunningExchange implements Exchange {
   resolve: (result: ExchangeResult) => void = () => {};
   written = false;
   firstByte = false;
-  readonly #connection: Connection;
+  reached = false;
+  connection: Connection;
 
   constructor(connection: Connection, request: SendRequest, head: string) {
-    this.#connection = connection;
+    this.connection = connection;
     this.request = request;
     this.head = head;
     this.done = new Promise((resolve) => {
@@ -217,6 +278,10 @@ class RunningExchange implements Exchange {
   }
 
   abort(reason: EndOfExchange): void {
-    this.#connection.abort(this, reason);
+    this.connection.abort(this, reason);
+  }
+
+  markReached(): void {
+    this.reached = true;
   }
 }

@@ -17,6 +17,8 @@ export type Exchange = {
   done: Promise<ExchangeResult>;
   /** Ends it now: the socket is destroyed, and the outcome is `timeout`, or `connection_error` when it is stopped. */
   abort(reason: EndOfExchange): void;
+  /** The receiver has the request, as only a test endpoint can say: how it ends the connection now is its answer. */
+  markReached(): void;
 };
 
 /** Its time is over, or the process ends. */
@@ -92,5 +94,6 @@ function refused(code: string, message: string): Exchange {
   return {
     done: Promise.resolve({ outcome: "connection_error", error: { code, message }, requestHead: "", response: null }),
     abort: () => {},
+    markReached: () => {},
   };
 }

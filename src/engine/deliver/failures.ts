@@ -26,6 +26,14 @@ export function closedFailure(target: Target, stage: Stage, headComplete: boolea
   return connectionError(headComplete ? "body_cut_short" : "closed_without_answer", `The receiver closed the connection ${progress}.`);
 }
 
+/** Not one byte of an answer came, on a connection that had carried requests before. */
+export function keptConnectionFailure(): Failure {
+  return connectionError(
+    "kept_connection_closed",
+    "The receiver closed the kept connection while the request was being sent, so it may not have seen this request. A receiver that ends idle connections early can announce it with Keep-Alive: timeout=N or Connection: close.",
+  );
+}
+
 export function deadlineFailure(timeoutMs: number, target: Target, stage: Stage, progress: string): Failure {
   const where = {
     lookup: `while the address of ${target.host} was being looked up`,

@@ -7,6 +7,8 @@ export type ResponseHead = {
   keepAlive: boolean;
   /** What its `Keep-Alive: timeout=N` says, in milliseconds; null when it says nothing. */
   keepAliveMs: number | null;
+  /** What its `Keep-Alive: max=M` says; infinite when it says nothing. */
+  keepAliveMax: number;
 };
 
 /** How the end of the body is found. */
@@ -83,13 +85,18 @@ function readFraming(status: number, minor: number, headers: [string, string][])
   let coding: string | null = null;
   let connection = "";
   let keepAliveMs: number | null = null;
+  let keepAliveMax = Infinity;
   for (const [name, value] of headers) {
     // Nearly all headers are told apart by their length alone.
     switch (name.length) {
       case 10: {
         const lower = name.toLowerCase();
         if (lower === "connection") connection += `,${value.toLowerCase()}`;
-        else if (lower === "keep-alive") keepAliveMs = parseKeepAlive(value);
+        else if (lower === "keep-alive") {
+          const seconds = keepAliveNumber(value, "timeout");
+          if (seconds !== null) keepAliveMs = Math.min(keepAliveMs ?? Infinity, seconds * 1_000);
+          keepAliveMax = Math.min(keepAliveMax, keepAliveNumber(value, "max") ?? Infinity);
+        }
         break;
       }
       case 14: {
@@ -105,7 +112,7 @@ function readFraming(status: number, minor: number, headers: [string, string][])
   }
   const wantsClose = hasToken(connection, "close");
   const keepAlive = !wantsClose && (minor >= 1 || hasToken(connection, "keep-alive"));
-  const head = { status, keepAlive, keepAliveMs };
+  const head = { status, keepAlive, keepAliveMs, keepAliveMax };
 
   if (status < 200 || status === 204 || status === 304) return { ...head, framing: { by: "length", length: 0 } };
   if (coding !== null) {
@@ -134,9 +141,10 @@ function parseLength(text: string): number | string {
   return length ?? 0;
 }
 
-function parseKeepAlive(value: string): number | null {
-  const match = /(?:^|[,; ])timeout=(\d{1,6})\b/i.exec(value);
-  return match ? Number(match[1]) * 1_000 : null;
+/** A parameter such as `timeout=5` or `max = "100"`; null when it is absent or no number. */
+function keepAliveNumber(value: string, name: "timeout" | "max"): number | null {
+  const match = new RegExp(`(?:^|[,; \\t])${name}[ \\t]{0,9}=[ \\t]{0,9}"?(\\d{1,9})(?:\\.\\d{1,9})?(?:$|[",; \\t])`, "i").exec(value);
+  return match ? Number(match[1]) : null;
 }
 
 function hasToken(list: string, token: string): boolean {

@@ -49,6 +49,7 @@ export class ResponseParser {
   #status: number | null = null;
   #keepAlive = false;
   #keepAliveMs: number | null = null;
+  #keepAliveMax = Infinity;
   #expected: number | null = null;
   #remaining = 0;
   #kept: Uint8Array = nothing;
@@ -78,6 +79,10 @@ export class ResponseParser {
 
   get keepAliveMs(): number | null {
     return this.#keepAliveMs;
+  }
+
+  get keepAliveMax(): number {
+    return this.#keepAliveMax;
   }
 
   /** What is there so far; null before the head was complete. */
@@ -175,6 +180,7 @@ export class ResponseParser {
     this.#status = parsed.status;
     this.#keepAlive = parsed.keepAlive;
     this.#keepAliveMs = parsed.keepAliveMs;
+    this.#keepAliveMax = parsed.keepAliveMax;
     if (parsed.framing.by === "chunks") this.#state = "chunkStart";
     else if (parsed.framing.by === "close") this.#state = "untilClose";
     else if (parsed.framing.length === 0) this.#state = "complete";

@@ -40,8 +40,9 @@ type ServeStep = {
 
 /** Null when it was done with at once. */
 export function serveStep(options: ServeStep): Serving | null {
-  const { step, exchange } = options;
+  const { step, exchange, holds } = options;
   if (exchange.tcp.destroyed) return null;
+  holds.find(exchange.tcp.remoteAddress, exchange.tcp.remotePort)?.received?.();
   const delayMs = step.delayMs ?? 0;
   const lasts = step.do === "hang" || step.do === "drip";
   if (delayMs === 0 && !lasts) {

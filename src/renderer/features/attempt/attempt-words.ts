@@ -10,6 +10,7 @@ const codes: Readonly<Record<string, string>> = {
   ENOTFOUND: "DNS",
   EAI_AGAIN: "DNS",
   closed_without_answer: "closed",
+  kept_connection_closed: "closed",
   body_cut_short: "cut short",
 };
 

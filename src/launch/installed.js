@@ -1,6 +1,6 @@
 /**
- * Loaded before the program of an npm script: ends it with one sentence when what is installed is not what the lock file names. Plain
- * JavaScript, because without the packages it is run by whatever Node runs npm.
+ * Loaded before the program of an npm script: ends it with one sentence when what is installed is not what the lock file names, or
+ * when Node is too old. Plain JavaScript, because without the packages it is run by whatever Node runs npm.
  */
 
 import { readFileSync } from "node:fs";
@@ -16,12 +16,27 @@ function installedVersion(path) {
   }
 }
 
-const { packages } = read("package-lock.json");
-const { dependencies, devDependencies } = packages[""];
-for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
-  const path = `node_modules/${name}`;
-  const { version } = packages[path];
-  if (installedVersion(path) === version) continue;
-  process.stderr.write(`Run npm ci first: Hookyard needs ${name} ${version}, which is not installed here.\n`);
+function end(sentence) {
+  process.stderr.write(`${sentence}\n`);
   process.exit(1);
+}
+
+const { packages } = read("package-lock.json");
+const { dependencies, optionalDependencies, devDependencies, engines } = packages[""];
+/** Node itself is a package for each platform, of which npm installs the one that fits. */
+const fits = (name) => {
+  const { os, cpu } = packages[`node_modules/${name}`];
+  return String(os) === process.platform && String(cpu) === process.arch;
+};
+for (const name of [...Object.keys({ ...dependencies, ...devDependencies }), ...Object.keys({ ...optionalDependencies }).filter(fits)]) {
+  const { version } = packages[`node_modules/${name}`];
+  if (installedVersion(`node_modules/${name}`) !== version)
+    end(`Run npm ci first: Hookyard needs ${name} ${version}, which is not installed here.`);
+}
+const oldest = Number.parseInt(engines.node.replace(">=", ""), 10);
+if (Number.parseInt(process.versions.node, 10) < oldest) {
+  const { platform, arch } = process;
+  end(
+    `Hookyard needs Node ${oldest} or newer, and no package brings it for ${platform} ${arch}: install it, because this is ${process.versions.node}.`,
+  );
 }

@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { root } from "./build.ts";
 
 const program = "src/launch/installed.js";
 
 /** A clone whose lock file names these packages, with those in it that are installed. */
-function clone(locked: Record<string, string>, installed: Record<string, string>): string {
+function clone(locked: Record<string, string>, installed: Record<string, string>, others: object = {}): string {
   const directory = mkdtempSync(join(tmpdir(), "hookyard-clone-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const write = (path: string, value: object) => {
@@ -16,7 +16,8 @@ function clone(locked: Record<string, string>, installed: Record<string, string>
     writeFileSync(join(directory, path), JSON.stringify(value));
   };
   const entries = Object.entries(locked).map(([name, version]) => [`node_modules/${name}`, { version }]);
-  write("package-lock.json", { packages: { "": { dependencies: {}, devDependencies: locked }, ...Object.fromEntries(entries) } });
+  const own = { dependencies: {}, devDependencies: locked, engines: { node: ">=24" } };
+  write("package-lock.json", { packages: { "": own, ...Object.fromEntries(entries), ...others } });
   for (const [name, version] of Object.entries(installed)) write(`node_modules/${name}/package.json`, { version });
   mkdirSync(dirname(join(directory, program)), { recursive: true });
   copyFileSync(join(root, program), join(directory, program));
@@ -31,6 +32,36 @@ test.each<[string, Record<string, string>, string]>([
   const directory = clone({ "@a/a": "1.0.0", b: "2.0.0" }, installed);
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(directory, program)], { encoding: "utf8" });
   expect({ status, stdout, stderr }).toEqual({ status: sentence === "" ? 0 : 1, stdout: "", stderr: sentence });
+});
+
+describe("the package that holds Node", () => {
+  const node = (os: string) => ({
+    "": { dependencies: {}, devDependencies: {}, optionalDependencies: { "node-for-here": "24.1.0" }, engines: { node: ">=24" } },
+    "node_modules/node-for-here": { version: "24.1.0", os, cpu: process.arch },
+  });
+  const run = (directory: string) => spawnSync(process.execPath, [join(directory, program)], { encoding: "utf8" }).stderr;
+
+  test("must be there at its locked version, on the platform it is for", () => {
+    const missing = "Run npm ci first: Hookyard needs node-for-here 24.1.0, which is not installed here.\n";
+    expect(run(clone({}, {}, node(process.platform)))).toBe(missing);
+    expect(run(clone({}, { "node-for-here": "24.0.0" }, node(process.platform)))).toBe(missing);
+    expect(run(clone({}, { "node-for-here": "24.1.0" }, node(process.platform)))).toBe("");
+    expect(run(clone({}, {}, node("aix")))).toBe("");
+  });
+
+  test("without one, an older Node is refused with one sentence", () => {
+    const directory = clone({}, {}, node("aix"));
+    const asOld = join(directory, "as-old.mjs");
+    writeFileSync(
+      asOld,
+      `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });\nawait import("./${program}");\n`,
+    );
+    const { status, stderr } = spawnSync(process.execPath, [asOld], { encoding: "utf8" });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `Hookyard needs Node 24 or newer, and no package brings it for ${process.platform} ${process.arch}: install it, because this is 20.20.2.\n`,
+    });
+  });
 });
 
 test("every script that needs the packages says so instead of a stack trace, in a clone without any", () => {

@@ -1,12 +1,16 @@
 /** `app://hookyard/…`: the inspector's built files, and nothing else of the disk. */
 
 import { readFile } from "node:fs/promises";
-import { protocol } from "electron";
+import { app, protocol } from "electron";
 import { contentSecurityPolicy, contentTypeOf, pageFilesIn } from "../page-files.ts";
 
 const scheme = "app";
 const host = "hookyard";
-export const pageUrl = `${scheme}://${host}/`;
+
+/** In the dev loop (`npm run dev:desktop`) the page comes from Vite's server. A packaged program has no dev loop. */
+const devServer = app.isPackaged ? undefined : process.env["ELECTRON_RENDERER_URL"];
+export const isDevelopment = devServer !== undefined;
+export const pageUrl = devServer ?? `${scheme}://${host}/`;
 
 const headers = {
   "Content-Security-Policy": contentSecurityPolicy({ connects: false }),
@@ -37,5 +41,6 @@ export function serveApp(directory: string): void {
 /** Whether a URL is one of the inspector's page. */
 export function isPage(url: string): boolean {
   const parsed = URL.parse(url);
-  return parsed !== null && parsed.protocol === `${scheme}:` && parsed.host === host;
+  const page = new URL(pageUrl);
+  return parsed !== null && parsed.protocol === page.protocol && parsed.host === page.host;
 }

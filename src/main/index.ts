@@ -12,7 +12,7 @@ import { createApp } from "../app.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallNow } from "../engine/wall.ts";
 import { type AppFlags, parseAppFlags } from "./app-flags.ts";
-import { registerAppScheme, serveApp } from "./app-protocol.ts";
+import { isDevelopment, registerAppScheme, serveApp } from "./app-protocol.ts";
 import { setMenu } from "./menu.ts";
 import { servePorts } from "./port-server.ts";
 import { startOnPorts } from "./port-taken.ts";
@@ -28,7 +28,7 @@ app.setName("Hookyard");
 process.on("uncaughtException", report);
 process.on("unhandledRejection", report);
 registerAppScheme();
-confinePages();
+confinePages({ report });
 try {
   start();
 } catch (error) {
@@ -57,7 +57,7 @@ function keepBesideData(data: string): void {
 async function run({ data, ports }: AppFlags): Promise<void> {
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
-  setMenu({ platform: process.platform });
+  setMenu({ platform: process.platform, isDevelopment });
   const userData = app.getPath("userData");
   const hookyard = await startOnPorts({
     ports,

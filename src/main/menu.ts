@@ -3,7 +3,8 @@
 import type { MenuItemConstructorOptions } from "electron";
 import { Menu } from "electron";
 
-export function setMenu({ platform }: { platform: NodeJS.Platform }): void {
+/** Only the dev loop has the developer tools: what a page shows comes from outside, and nobody should be talked into pasting code. */
+export function setMenu({ platform, isDevelopment }: { platform: NodeJS.Platform; isDevelopment: boolean }): void {
   const isMac = platform === "darwin";
   const template: MenuItemConstructorOptions[] = [
     ...(isMac ? [{ role: "appMenu" as const }] : []),
@@ -13,7 +14,7 @@ export function setMenu({ platform }: { platform: NodeJS.Platform }): void {
       label: "&View",
       submenu: [
         { role: "reload" },
-        { role: "toggleDevTools" },
+        ...(isDevelopment ? [{ role: "toggleDevTools" as const }] : []),
         { type: "separator" },
         { role: "resetZoom" },
         { role: "zoomIn" },

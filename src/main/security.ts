@@ -1,11 +1,12 @@
 /** What a page may not do, and who may talk to the main process. Everything that is not needed is denied. */
 
 import type { Session, WebFrameMain } from "electron";
-import { app, shell } from "electron";
+import { app } from "electron";
 import { isPage } from "./app-protocol.ts";
+import { openLink } from "./open-link.ts";
 
 /** Before the app is ready. Holds for every page that is ever made, whoever makes it. */
-export function confinePages(): void {
+export function confinePages({ report }: { report: (error: unknown) => void }): void {
   app.enableSandbox();
   app.on("web-contents-created", (_event, contents) => {
     contents.on("will-frame-navigate", (event) => {
@@ -15,7 +16,7 @@ export function confinePages(): void {
     contents.on("will-redirect", (event) => event.preventDefault());
     contents.on("will-attach-webview", (event) => event.preventDefault());
     contents.setWindowOpenHandler(({ url }) => {
-      if (isWebAddress(url)) void shell.openExternal(url);
+      openLink(url).catch(report);
       return { action: "deny" };
     });
   });
@@ -31,9 +32,4 @@ export function denyPermissions(session: Session): void {
 /** Messages are taken from the inspector's own page, and not from frames inside it. */
 export function isTrustedSender(frame: WebFrameMain | null): frame is WebFrameMain {
   return frame !== null && frame.parent === null && isPage(frame.url);
-}
-
-function isWebAddress(url: string): boolean {
-  const protocol = URL.parse(url)?.protocol;
-  return protocol === "http:" || protocol === "https:";
 }

@@ -1,7 +1,7 @@
 /** The one window, where it was the last time. */
 
 import { BrowserWindow, nativeTheme, screen } from "electron";
-import { pageUrl } from "./app-protocol.ts";
+import { isDevelopment, pageUrl } from "./app-protocol.ts";
 import { boundsOn, readWindowState, smallestSize, writeWindowState } from "./window-state.ts";
 
 type MainWindow = {
@@ -42,7 +42,15 @@ export function createMainWindow({
       show: false,
       // The page's own background (--bg), so that nothing flashes before it is drawn.
       backgroundColor: nativeTheme.shouldUseDarkColors ? "#141512" : "#fcfcfa",
-      webPreferences: { preload, contextIsolation: true, sandbox: true, nodeIntegration: false, webviewTag: false, spellcheck: false },
+      webPreferences: {
+        preload,
+        contextIsolation: true,
+        sandbox: true,
+        nodeIntegration: false,
+        webviewTag: false,
+        spellcheck: false,
+        devTools: isDevelopment,
+      },
     });
     if (state.isMaximized) window.maximize();
     window.once("ready-to-show", () => window.show());

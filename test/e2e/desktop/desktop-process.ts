@@ -25,12 +25,20 @@ export async function buildDesktop(): Promise<void> {
 }
 
 /** `flags` as they are given to the program. Without `--data` the data is where Electron's `userData` is: a directory of this start's own. */
-export function startDesktop({ browser, flags = freePorts }: { browser: Browser; flags?: readonly string[] }) {
+export function startDesktop({
+  browser,
+  flags = freePorts,
+  environment = {},
+}: {
+  browser: Browser;
+  flags?: readonly string[];
+  environment?: Record<string, string>;
+}) {
   const appData = mkdtempSync(join(tmpdir(), "hookyard-desktop-"));
   const child = fork(join(root, "out", "main", "index.js"), flags, {
     execPath: process.execPath,
     execArgv: ["--import", register],
-    env: { ...process.env, STAND_IN_APP_DATA: appData },
+    env: { ...process.env, STAND_IN_APP_DATA: appData, ...environment },
     serialization: "advanced",
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });

@@ -29,8 +29,8 @@ afterEach(async () => {
   directory = null;
 });
 
-function start(flags?: readonly string[]): DesktopProcess {
-  const desktop = startDesktop({ browser, ...(flags === undefined ? {} : { flags }) });
+function start(flags: readonly string[] = freePorts): DesktopProcess {
+  const desktop = startDesktop({ browser, flags });
   running.push(desktop);
   return desktop;
 }
@@ -164,8 +164,14 @@ describe("security", () => {
       "app://hookyard/",
       "nonsense",
     ];
-    for (const url of urls) expect(await desktop.ask({ ask: "open-window", window, url })).toBe(false);
-    expect(desktop.called("shell.openExternal")).toEqual([["https://docs.example/a?b#c"], ["http://127.0.0.1:1/"]]);
+    for (const url of urls) {
+      const [asked, opened] = [desktop.called("dialog.showMessageBox").length, desktop.called("shell.openExternal").length];
+      expect(await desktop.ask({ ask: "open-window", window, url })).toBe(false);
+      if (desktop.called("dialog.showMessageBox").length === asked) continue;
+      desktop.tell({ tell: "dialog-answer", response: 0 });
+      await expect.poll(() => desktop.called("shell.openExternal").length).toBe(opened + 1);
+    }
+    await expect.poll(() => desktop.called("shell.openExternal")).toEqual([["https://docs.example/a?b#c"], ["http://127.0.0.1:1/"]]);
   });
 
   test.each([

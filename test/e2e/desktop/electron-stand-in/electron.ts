@@ -15,6 +15,7 @@ export { MessageChannelMain } from "./message-channel.ts";
 export const ipcMain = new EventEmitter();
 
 type Handler = (request: Request) => Response | Promise<Response>;
+type DialogAnswer = { response: number; checkboxChecked: boolean };
 type Permissions = {
   request: (contents: null, permission: string, answer: (isAllowed: boolean) => void, details: { requestingUrl: string }) => void;
   check: (contents: null, permission: string, origin: string) => boolean;
@@ -23,7 +24,7 @@ type Permissions = {
 const appData = process.env["STAND_IN_APP_DATA"] ?? "";
 const handlers = new Map<string, Handler>();
 const permissions: Partial<Permissions> = {};
-const dialogAnswers: ((response: number) => void)[] = [];
+const dialogAnswers: ((answer: DialogAnswer) => void)[] = [];
 let isReady = false;
 
 const beforeReady = (what: string): void => {
@@ -34,6 +35,7 @@ class StandInApp extends EventEmitter {
   #name = "Electron";
   #paths = new Map<string, string>();
   #lockFile: string | null = null;
+  readonly isPackaged = process.env["STAND_IN_IS_PACKAGED"] === "yes";
 
   setName(name: string): void {
     this.#name = name;
@@ -103,9 +105,9 @@ export const session = {
 };
 
 export const dialog = {
-  showMessageBox(options: unknown): Promise<{ response: number }> {
+  showMessageBox(options: unknown): Promise<DialogAnswer> {
     called("dialog.showMessageBox", options);
-    return new Promise((resolve) => dialogAnswers.push((response) => resolve({ response })));
+    return new Promise((resolve) => dialogAnswers.push(resolve));
   },
   showErrorBox: (title: string, text: string): void => called("dialog.showErrorBox", title, text),
 };
@@ -161,7 +163,7 @@ respondTo(async (question) => {
 });
 
 onTold((message) => {
-  if (message.tell === "dialog-answer") dialogAnswers.shift()?.(message.response);
+  if (message.tell === "dialog-answer") dialogAnswers.shift()?.({ checkboxChecked: false, ...message });
   else if (message.tell === "ipc") {
     const { webContents } = windowOf(message.window);
     ipcMain.emit(message.channel, { sender: webContents, senderFrame: webContents.frame(message.frame) });

@@ -23,7 +23,7 @@ export type ToStandIn =
   | { tell: "moved"; window: number; bounds: Rectangle; isMaximized: boolean }
   /** The user closes the window. */
   | { tell: "close"; window: number }
-  | { tell: "dialog-answer"; response: number };
+  | { tell: "dialog-answer"; response: number; checkboxChecked?: boolean };
 
 export type FromStandIn =
   | { id: number; answer: unknown }

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import type { ScenarioReport } from "../contract/scenarios.ts";
 import { monotonic, wallNow } from "../engine/wall.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
-import { runText } from "../scenarios/run/run-file.ts";
+import { readScenario } from "../scenarios/file/read-scenario.ts";
+import { runRead } from "../scenarios/run/run-file.ts";
 import { unusableReport } from "../scenarios/run/run-scenario.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
@@ -74,7 +75,7 @@ async function runAll(
   return done;
 }
 
-type RunFile = Pick<Parameters<typeof runText>[0], "start" | "keep" | "seed"> & { file: string };
+type RunFile = Pick<Parameters<typeof runRead>[0], "start" | "keep" | "seed"> & { file: string };
 
 async function runFile({ file, ...options }: RunFile): Promise<TimedReport> {
   const startedAt = wallNow();
@@ -89,7 +90,7 @@ async function runFile({ file, ...options }: RunFile): Promise<TimedReport> {
   const text = await read(file);
   const report =
     typeof text === "string"
-      ? await runText({ ...options, file, text, onStep })
+      ? await runRead({ ...options, file, read: readScenario(text), onStep })
       : unusableReport([{ line: 1, column: 1, message: text.wrong }], { file, seed: options.seed });
   return { report, startedAt, durationMs: monotonic() - began, stepsMs };
 }

@@ -75,26 +75,28 @@ export function createScenarios({
     },
 
     async check(text) {
-      const { readScenario } = await import("./file/read-scenario.ts");
-      const read = readScenario(text);
+      const { forServing, readScenario } = await import("./file/read-scenario.ts");
+      const read = readScenario(text, forServing);
       return "problems" in read ? { name: null, problems: read.problems } : { name: read.scenario.name, problems: [] };
     },
 
     async run({ text, file, seed }) {
-      const { runText, reportToBe } = await import("./run/run-file.ts");
+      const { forServing, readScenario } = await import("./file/read-scenario.ts");
+      const { runRead, reportToBe } = await import("./run/run-file.ts");
       if (underWay().length >= mostAtOnce) {
         return conflict("too_many_runs", `${mostAtOnce} scenarios are running already. Wait until one of them is over, or end one.`);
       }
       forgetOld();
+      const read = readScenario(text, forServing);
       const id = `run_${String(next).padStart(9, "0")}`;
       next += 1;
       const end = new AbortController();
-      const run: Run = { id, report: reportToBe({ text, file, seed }), end, ended: Promise.resolve() };
+      const run: Run = { id, report: reportToBe({ read, file, seed }), end, ended: Promise.resolve() };
       const onReport = (report: Run["report"]): void => {
         run.report = report;
         onChange(id);
       };
-      run.ended = runText({ text, file, seed, start, signal: end.signal, onReport }).then(onReport, (error: unknown) => {
+      run.ended = runRead({ read, file, seed, start, signal: end.signal, onReport }).then(onReport, (error: unknown) => {
         if (end.signal.aborted) return;
         report(error);
         onReport({

@@ -4,15 +4,16 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { startInMemory } from "../../src/app.ts";
 import { typedCalls } from "../../src/scenarios/run/pipeline.ts";
-import { runText } from "../../src/scenarios/run/run-file.ts";
+import { readScenario } from "../../src/scenarios/file/read-scenario.ts";
+import { runRead } from "../../src/scenarios/run/run-file.ts";
 
 const root = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/scenarios.md", root), "utf8");
 const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = ""]) => text);
 
 test.each(blocks)("%#: the scenario of the page passes", async (text) => {
-  const report = await runText({
-    text,
+  const report = await runRead({
+    read: readScenario(text),
     async start({ startAt }) {
       const app = await startInMemory({ startAt, version: "0.0.0" });
       return { ...typedCalls(app.api.call), stop: app.stop };

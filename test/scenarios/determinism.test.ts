@@ -3,7 +3,8 @@
 import { expect, test } from "vitest";
 import { startInMemory } from "../../src/app.ts";
 import { typedCalls } from "../../src/scenarios/run/pipeline.ts";
-import { runText } from "../../src/scenarios/run/run-file.ts";
+import { readScenario } from "../../src/scenarios/file/read-scenario.ts";
+import { runRead } from "../../src/scenarios/run/run-file.ts";
 import { runHookyard } from "./run-hookyard.ts";
 
 /** Everything that could differ: webhooks beside each other, draws, held attempts, cut connections, ids that the pipeline makes, ports in sentences, and expectations that fail. */
@@ -39,8 +40,8 @@ steps:
 `;
 
 async function report(seed: number): Promise<string> {
-  const done = await runText({
-    text: eventful,
+  const done = await runRead({
+    read: readScenario(eventful),
     file: "eventful.yaml",
     seed,
     async start({ startAt }) {

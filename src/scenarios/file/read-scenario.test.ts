@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readScenario } from "./read-scenario.ts";
+import { forServing, readScenario } from "./read-scenario.ts";
 
 /** `line:column message` of everything that is wrong. */
 function problemsOf(text: string): string[] {
@@ -21,7 +21,7 @@ describe("a file that is no scenario is answered in one line, with the place and
     ["a tab", "name: A\n\tseed: 1\n", "2:1 A tab cannot indent in YAML. Use spaces."],
     ["two documents", `name: A\n${steps}---\nname: B\n`, "4:1 A second document begins here. A file holds one scenario."],
     ["a tag", `name: !!js x\n${steps}`, "1:7 Tags are not known here. Put the value in quotes if it begins with an exclamation mark."],
-    ["a member twice", "name: A\nname: B\n", "2:1 This member is there twice in one mapping. Keep one of them."],
+    ["a member twice", "name: A\nname: B\n", "2:1 The member name is there twice in one mapping. Keep one of them."],
     ["a list as a name", "name: A\n? [a, b]\n: c\n", "2:3 The name of a member must be a text."],
     ["no number of JSON", `name: A\nseed: .inf\n${steps}`, "2:7 JSON knows no such number. Put it in quotes if a text is meant."],
   ])("%s", (_, text, problem) => {
@@ -52,6 +52,40 @@ describe("a cycle is found where it closes", () => {
         }]`,
     );
     expect(problemsOf(levels.join("\n"))[0]).toContain("The file says more than 200000 values.");
+  });
+});
+
+describe("what would take long to read is refused at once, in one sentence", () => {
+  const step = "  - advance: 1h\n";
+
+  test.each([
+    [
+      "too many steps",
+      `name: A\nsteps:\n${step.repeat(10_001)}`,
+      "1:1 The file has 10,001 steps, more than the 10,000 that are allowed here. Split it into several files.",
+    ],
+    ["too long", `name: A\n${steps}#${" ".repeat(1_000_000)}`, "1:1 The file has 1,000,0"],
+    ["nested too deep", "[".repeat(100_000), "Values lie more than 200 levels deep"],
+  ])("%s", (_, text, problem) => {
+    expect(problemsOf(text)[0]).toContain(problem);
+  });
+
+  test("where others wait, less is allowed", () => {
+    const read = readScenario(`name: A\nsteps:\n${step.repeat(4_001)}`, forServing);
+    expect("problems" in read ? read.problems : []).toEqual([
+      {
+        line: 1,
+        column: 1,
+        message:
+          "The file has 4,001 steps, more than the 4,000 that are allowed here. Run it with hookyard run, which takes more, or split it into several files.",
+      },
+    ]);
+    expect("scenario" in readScenario(`name: A\nsteps:\n${step.repeat(4_000)}`, forServing)).toBe(true);
+  });
+
+  test("a mapping of 20,000 members is read in time that grows with its size", () => {
+    const members = Array.from({ length: 20_000 }, (_, index) => `  s${index}:\n`).join("");
+    expect(problemsOf(`name: A\nsources:\n${members}${steps}`)).toEqual([]);
   });
 });
 

@@ -1,18 +1,39 @@
 /** Reads a scenario file: a checked scenario with the places of its parts, or everything that is wrong with it, in the order of the file. */
 
+import { isObject } from "../../domain/json.ts";
 import { findWrongReferences } from "./references.ts";
 import { scenarioFile, type Scenario } from "./scenario-schema.ts";
 import { problemsOf } from "./sentences.ts";
-import { readYaml, type FileProblem, type PlacedValue } from "./yaml-places.ts";
+import { readYaml, type FileLimits, type FileProblem, type PlacedValue } from "./yaml-places.ts";
 
 export type ReadScenario = { scenario: Scenario; file: PlacedValue };
 
 /** Enough to mend a file by; a file that is no scenario at all has thousands. */
 const mostProblems = 20;
 
-export function readScenario(text: string): ReadScenario | { problems: FileProblem[] } {
-  const file = readYaml(text.replace(/^\uFEFF/, ""));
+/** For the command line and tests, where nobody waits but the caller. */
+const limits: FileLimits = { maxLength: 1_000_000, maxValues: 200_000, maxSteps: 10_000, advice: "Split it into several files." };
+
+/** For the process that serves: a fifth of a second of reading at most. */
+export const forServing: FileLimits = {
+  maxLength: 200_000,
+  maxValues: 30_000,
+  maxSteps: 4_000,
+  advice: "Run it with hookyard run, which takes more, or split it into several files.",
+};
+
+export function readScenario(
+  text: string,
+  { maxLength, maxSteps, maxValues, advice }: FileLimits = limits,
+): ReadScenario | { problems: FileProblem[] } {
+  const tooLarge = (message: string) => ({ problems: [{ line: 1, column: 1, message: `${message} ${advice}` }] });
+  if (text.length > maxLength)
+    return tooLarge(`The file has ${inWords(text.length)} characters, more than the ${inWords(maxLength)} that are allowed here.`);
+  const file = readYaml(text.replace(/^\uFEFF/, ""), { maxValues });
   if ("problems" in file) return { problems: inOrder(file.problems) };
+  const steps = isObject(file.value) ? file.value["steps"] : null;
+  if (Array.isArray(steps) && steps.length > maxSteps)
+    return tooLarge(`The file has ${inWords(steps.length)} steps, more than the ${inWords(maxSteps)} that are allowed here.`);
   if (file.value === null)
     return { problems: [{ line: 1, column: 1, message: "The file is empty. A scenario has at least a name and steps." }] };
   const checked = checkScenario(file);
@@ -25,6 +46,10 @@ export function checkScenario(file: PlacedValue): ReadScenario | { problems: Fil
   if (!read.success) return { problems: problemsOf(read.error.issues, file) };
   const problems = findWrongReferences(read.data, file);
   return problems.length > 0 ? { problems } : { scenario: read.data, file };
+}
+
+function inWords(count: number): string {
+  return count.toLocaleString("en-US");
 }
 
 function inOrder(problems: readonly FileProblem[]): FileProblem[] {

@@ -25,32 +25,60 @@ export function rawAt({ value }: Pick<PlacedValue, "value">, path: Path): Json |
   return at;
 }
 
-/** Aliases make a small file large: a scenario that needs more than this is not written by hand. */
-const mostValues = 200_000;
+/** How large a file may be. Reading is one piece of work, so where others wait for it (`forServing`) the limits are tighter. */
+export type FileLimits = {
+  maxLength: number;
+  /** With what aliases repeat: they make a small file large. */
+  maxValues: number;
+  maxSteps: number;
+  /** Ends the sentence on a file that is over a limit. */
+  advice: string;
+};
 const deepest = 200;
 
 type Spot = { at: number; nameAt: number; children: Map<string | number, Spot> };
 
-export function readYaml(text: string): PlacedValue | { problems: FileProblem[] } {
+export function readYaml(text: string, { maxValues }: Pick<FileLimits, "maxValues">): PlacedValue | { problems: FileProblem[] } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: "1.2", logLevel: "error" });
+  const document = parseWithin(text, lines);
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(Math.min(offset, text.length));
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const wrong = [...document.errors, ...document.warnings];
+  if (document === null)
+    return { problems: [{ line: 1, column: 1, message: `Values lie more than ${deepest} levels deep in this file.` }] };
+  const wrong = [...document.errors, ...document.warnings].slice(0, maxParserProblems);
   if (wrong.length > 0) {
     return {
-      problems: wrong.map(({ code, message, pos }) => ({ ...placeAt(pos[0]), message: sentences[code] ?? `${message.split("\n")[0]}.` })),
+      problems: wrong.map(({ code, message, pos }) => ({ ...placeAt(pos[0]), message: sentences[code] ?? ownWords(message) })),
     };
   }
-  const reader = new Reader(document);
+  const reader = new Reader(document, maxValues);
   const root: Spot = { at: 0, nameAt: 0, children: new Map() };
   try {
     const value = reader.read(document.contents, root, 0);
     return { value, placeOf: (path) => placeAt(spotAt(root, path).at), placeOfName: (path) => placeAt(spotAt(root, path).nameAt) };
   } catch (error) {
     if (error instanceof Unreadable) return { problems: [{ ...placeAt(error.at), message: error.message }] };
+    throw error;
+  }
+}
+
+/** The parser goes on after each problem, and a file that is no YAML has as many as lines. */
+const maxParserProblems = 1_000;
+
+function ownWords(message: string): string {
+  if (message.startsWith("Maximum call stack")) return `Values lie more than ${deepest} levels deep here.`;
+  return `${message.split("\n")[0]}.`;
+}
+
+/** Null when it is too deep for the parser's own recursion. */
+function parseWithin(text: string, lineCounter: LineCounter): Document | null {
+  try {
+    // The reader below finds members that are there twice; the parser compares each name with all others.
+    return parseDocument(text, { lineCounter, prettyErrors: false, version: "1.2", logLevel: "error", uniqueKeys: false });
+  } catch (error) {
+    if (error instanceof RangeError) return null;
     throw error;
   }
 }
@@ -76,21 +104,23 @@ class Unreadable extends Error {
 
 class Reader {
   readonly #document: Document;
+  readonly #maxValues: number;
   /** Collections that are being read: an alias to one of them would never end. */
   readonly #open = new Set<Node>();
   /** Finding an anchor goes through the whole document. */
   readonly #targets = new Map<Alias, Node>();
   #values = 0;
 
-  constructor(document: Document) {
+  constructor(document: Document, maxValues: number) {
     this.#document = document;
+    this.#maxValues = maxValues;
   }
 
   read(node: Node | null, spot: Spot, depth: number): Json {
     this.#values += 1;
     const at = node?.range?.[0] ?? spot.at;
-    if (this.#values > mostValues)
-      throw new Unreadable(at, `The file says more than ${mostValues} values. Aliases repeat all that is in their anchor.`);
+    if (this.#values > this.#maxValues)
+      throw new Unreadable(at, `The file says more than ${this.#maxValues} values. Aliases repeat all that is in their anchor.`);
     if (depth > deepest) throw new Unreadable(at, `Values lie more than ${deepest} levels deep here.`);
     spot.at = at;
     if (node === null) return null;
@@ -122,7 +152,7 @@ class Reader {
       const key = pair.key as Node | null;
       const nameAt = key?.range?.[0] ?? spot.at;
       const name = this.#nameOf(key, nameAt);
-      if (members.has(name)) throw new Unreadable(nameAt, `There are two members ${inOneLine(name)} here. Keep one of them.`);
+      if (members.has(name)) throw new Unreadable(nameAt, `The member ${inOneLine(name)} is there twice in one mapping. Keep one of them.`);
       const child: Spot = { at: nameAt, nameAt, children: new Map() };
       spot.children.set(name, child);
       members.set(name, this.read(pair.value as Node | null, child, depth + 1));
@@ -157,7 +187,6 @@ function scalar(value: unknown, at: number): Json {
 
 /** Where the parser's own words would puzzle somebody who does not know YAML well. */
 const sentences: Partial<Record<string, string>> = {
-  DUPLICATE_KEY: "This member is there twice in one mapping. Keep one of them.",
   TAB_AS_INDENT: "A tab cannot indent in YAML. Use spaces.",
   MULTIPLE_DOCS: "A second document begins here. A file holds one scenario.",
   TAG_RESOLVE_FAILED: "Tags are not known here. Put the value in quotes if it begins with an exclamation mark.",

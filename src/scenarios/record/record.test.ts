@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startInMemory } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { typedCalls, type StartPipeline } from "../run/pipeline.ts";
-import { runText } from "../run/run-file.ts";
+import { readScenario } from "../file/read-scenario.ts";
+import { runRead } from "../run/run-file.ts";
 
 const startAt = Date.parse("2026-11-21T09:00:00Z");
 let own: Awaited<ReturnType<typeof startInMemory>>;
@@ -31,7 +32,7 @@ async function allMessages(): Promise<string[]> {
 /** The scenario of everything that there is, which must run and pass. */
 async function recorded(name?: string): Promise<{ text: string; notes: string[] }> {
   const recording = await call("scenarios.record", { messageIds: await allMessages(), ...(name === undefined ? {} : { name }) });
-  const report = await runText({ text: recording.text, start });
+  const report = await runRead({ read: readScenario(recording.text), start });
   expect(report.problems).toEqual([]);
   expect(report.steps.filter(({ state }) => state !== "passed")).toEqual([]);
   expect(report.steps.at(-1)?.expectations.length).toBeGreaterThan(0);

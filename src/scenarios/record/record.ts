@@ -9,7 +9,8 @@ import type { InputOf } from "../../contract/contract.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
-import { runText } from "../run/run-file.ts";
+import { readScenario } from "../file/read-scenario.ts";
+import { runRead } from "../run/run-file.ts";
 import { expectationsOf } from "./expectations.ts";
 import { setupOf } from "./setup.ts";
 import { stepsOf } from "./steps.ts";
@@ -53,7 +54,7 @@ async function record(
     startAt: first.receivedAt,
     steps: [...steps, ...(expect.length === 0 ? [] : [{ expect }])],
   });
-  const report = await runText({ text: scenarioYaml(scenario(expectations)), start });
+  const report = await runRead({ read: readScenario(scenarioYaml(scenario(expectations))), start });
   const unmet = report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
   for (const text of unmet) if (text !== null) notes.add(`Left out, because in the scenario it came otherwise: expect ${text}.`);
   for (const { problem } of [...report.problems.map(({ message }) => ({ problem: message })), ...report.steps])

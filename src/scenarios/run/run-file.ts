@@ -1,14 +1,15 @@
-/** A scenario's text to its report: read, checked, its receivers looked for, run in a pipeline that is started for it. */
+/** A scenario that was read to its report: its receivers looked for, run in a pipeline that is started for it. */
 
 import type { ScenarioReport } from "../../contract/scenarios.ts";
-import { readScenario } from "../file/read-scenario.ts";
+import type { ReadScenario } from "../file/read-scenario.ts";
+import type { FileProblem } from "../file/yaml-places.ts";
 import type { RunOptions } from "./run-scenario.ts";
 import { firstReport, runScenario, startTimeOf, unusableReport } from "./run-scenario.ts";
 import type { RunningPipeline, ScenarioPipeline, StartPipeline } from "./pipeline.ts";
 import { findUnreachable } from "./reachable.ts";
 
-export type RunText = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> & {
-  text: string;
+export type RunRead = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> & {
+  read: ReadScenario | { problems: FileProblem[] };
   start: StartPipeline;
   /** Ends the run; the promise then rejects. */
   signal?: AbortSignal;
@@ -16,8 +17,7 @@ export type RunText = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> 
   keep?: (pipeline: RunningPipeline) => void;
 };
 
-export async function runText({ text, start, signal, keep, ...options }: RunText): Promise<ScenarioReport> {
-  const read = readScenario(text);
+export async function runRead({ read, start, signal, keep, ...options }: RunRead): Promise<ScenarioReport> {
   if ("problems" in read) return unusableReport(read.problems, options);
   const { name } = read.scenario;
   const unreachable = await findUnreachable(read);
@@ -51,7 +51,6 @@ function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipelin
 }
 
 /** What a run's report looks like before anything has been done. */
-export function reportToBe({ text, ...options }: Pick<RunText, "text" | "file" | "seed">): ScenarioReport {
-  const read = readScenario(text);
+export function reportToBe({ read, ...options }: Pick<RunRead, "read" | "file" | "seed">): ScenarioReport {
   return "problems" in read ? unusableReport(read.problems, options) : firstReport({ ...options, read });
 }

@@ -96,6 +96,26 @@ describe("a call over HTTP", () => {
     expect([answer.status, answer.json()]).toEqual([413, { code: "too_large", message: expect.stringContaining("8 MiB") }]);
   });
 
+  test("hears when its caller closes the connection", async () => {
+    const asked = Promise.withResolvers<AbortSignal | undefined>();
+    const left = Promise.withResolvers<void>();
+    const slow = await startControlPort({
+      call: async (_name, _input, caller) => {
+        caller?.addEventListener("abort", () => left.resolve());
+        asked.resolve(caller);
+        await left.promise;
+        return { status: 200, body: {} };
+      },
+    });
+    const { hostname, port } = new URL(slow.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`DELETE /api/clock/advance HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    expect((await asked.promise)?.aborted).toBe(false);
+    socket.destroy();
+    await left.promise;
+    await slow.stop();
+  });
+
   test("that breaks is reported and answered", async () => {
     const broken = await startControlPort({ call: () => Promise.reject(new Error("of the store")) });
     const answer = await broken.send("GET", "/api/clock");

@@ -75,6 +75,8 @@ async function main(): Promise<number> {
   }
 
   const state = mkdtempSync(join(tmpdir(), "hookyard-mutate-"));
+  process.on("exit", () => rmSync(state, { recursive: true, force: true }));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
   const sources = new Map([...texts].map(([path, text]) => [path, readSourceFile(path, text)]));
   const suites = await Promise.all(
     Array.from({ length: Number(flags.jobs) }, (_, i) => Suite.start({ root, state: join(state, String(i)), sources, texts, mutated })),
@@ -85,7 +87,6 @@ async function main(): Promise<number> {
     return scoresOf(tried).every(({ score }) => score >= wanted) ? 0 : 1;
   } finally {
     for (const suite of suites) await suite.stop();
-    rmSync(state, { recursive: true, force: true });
   }
 }
 

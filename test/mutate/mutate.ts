@@ -1,6 +1,6 @@
 /**
  * `npm run mutate`: changes the sources in one small place at a time and runs the tests that reach it. A change that no test notices is
- * printed. docs/decisions/0016-mutation-testing.md says what counts.
+ * printed. docs/decisions/0017-mutation-testing.md says what counts.
  */
 
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

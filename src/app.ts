@@ -66,9 +66,13 @@ export type App = {
 
 /** Throws an `OpenError` when the data cannot be opened. */
 export function createApp(options: AppOptions): App {
-  const { data, host = "127.0.0.1", ports, clock: firstClock, report = throwLater, version } = options;
+  const { data, host = "127.0.0.1", ports, clock: firstClock, version } = options;
   const dataDir = data === ":memory:" ? null : data;
   const store = openStore(data);
+  const report = (error: unknown): void => {
+    store.noteFailure(error);
+    (options.report ?? throwLater)(error);
+  };
   if (firstClock !== undefined && store.loadClock() === null) {
     store.saveClock({ now: firstClock.startAt, wallAt: wallNow(), mode: firstClock.mode, speed: 1 });
   }
@@ -85,7 +89,7 @@ export function createApp(options: AppOptions): App {
       isPending: () => station.hasOwnWork(),
       isWaiting: () => station.hasOwnWaiting(),
       attemptsMade: () => station.attemptsMade,
-      trouble: () => station.trouble ?? storeFailure(profiles.failure),
+      trouble: () => store.trouble() ?? storeFailure(profiles.failure),
     },
     onOverdue: () => station.spreadOverdue(),
     onChange: (advance) => changes.noteClock(advance),
@@ -234,7 +238,7 @@ export function createApp(options: AppOptions): App {
     queries: store,
     changes,
     settle: createSettle({ activity, clock, store, station, changes }),
-    trouble: () => ingest.trouble ?? station.trouble ?? clock.trouble,
+    trouble: () => store.trouble() ?? clock.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
     reset: createReset({
       store,
@@ -292,6 +296,7 @@ export function createApp(options: AppOptions): App {
       computations.start();
       deletions.start();
       upkeep.start();
+      store.watch(() => changes.note("messages", null));
       return addresses;
     },
     async stop() {

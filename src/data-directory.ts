@@ -1,15 +1,31 @@
-/** The directory that holds the data, and what a host keeps beside it. */
+/** The directory that holds the data, and the rights of what Hookyard keeps there: the owner's alone, because it holds secrets. */
 
-import { existsSync, mkdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { OpenError } from "./app-errors.ts";
 
+const directoryMode = 0o700;
+export const fileMode = 0o600;
+const othersMode = 0o077;
+const stickyMode = 0o1000;
+
+/** Files that Hookyard keeps in a data directory. Other files there are not ours to change; the directory's mode protects them. */
+const ownFile = /^(hookyard\..*|token|window\.json)$/;
+const ownDirectories = ["certificates"];
+
+/** Creates the directory where it is missing, and takes all rights from others: from the directory and from Hookyard's files in it. */
 export function makeDataDirectory(path: string): void {
   try {
     makeDirectory(path);
   } catch (error) {
-    throw new OpenError(`The data directory ${path} cannot be made: ${error instanceof Error ? error.message : String(error)}`);
+    throw new OpenError(`The data directory ${path} cannot be made: ${sentenceOf(error)}`);
   }
+  restrictDirectory(path);
+}
+
+/** A file of mode 0600 before anything is written to it: SQLite gives its log and its index the mode of the data file. */
+export function createPrivateFile(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, "a", fileMode));
 }
 
 /**
@@ -17,8 +33,55 @@ export function makeDataDirectory(path: string): void {
  * answers that there is no such directory although its parent is there, as `/proc` does.
  */
 function makeDirectory(path: string): void {
-  if (existsSync(path)) return;
+  if (existsSync(path)) {
+    if (!statSync(path).isDirectory()) throw new Error("it is a file.");
+    return;
+  }
   const parent = dirname(path);
   if (parent !== path) makeDirectory(parent);
-  mkdirSync(path);
+  mkdirSync(path, { mode: directoryMode });
+}
+
+function restrictDirectory(path: string): void {
+  // Windows keeps rights in access lists that a home directory hands down.
+  if (process.platform === "win32") return;
+  const { uid, mode } = statSync(path);
+  if (uid !== process.geteuid?.()) {
+    throw new OpenError(
+      `The data directory ${path} belongs to another user (uid ${uid}), who could read and change what Hookyard keeps there. Choose another --data directory, or give it to this user with chown.`,
+    );
+  }
+  if ((mode & stickyMode) !== 0) {
+    throw new OpenError(
+      `${path} is shared by all users of this machine. Choose a --data directory inside it, such as ${join(path, "hookyard")}.`,
+    );
+  }
+  for (const directory of [path, ...ownDirectories.map((name) => join(path, name)).filter(existsSync)]) {
+    restrict(directory);
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      if (entry.isFile() && (directory !== path || ownFile.test(entry.name))) restrict(join(directory, entry.name));
+    }
+  }
+}
+
+/** Only takes rights away: what its owner made read-only stays so. */
+function restrict(path: string): void {
+  try {
+    const { mode } = statSync(path);
+    if ((mode & othersMode) === 0) return;
+    chmodSync(path, mode & 0o7700);
+    if ((statSync(path).mode & othersMode) === 0) return;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw new OpenError(
+      `Other users can read ${path}, and its rights cannot be changed: ${sentenceOf(error)}. Choose another --data directory.`,
+    );
+  }
+  throw new OpenError(
+    `Other users can read ${path}, and its file system keeps no rights. Choose a --data directory on a file system that does.`,
+  );
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

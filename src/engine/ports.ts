@@ -6,6 +6,7 @@
 
 import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
 import type { AttemptId, DeliveryId, DestinationId, EndpointId, MessageRowId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { Problem } from "../domain/problem.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
@@ -328,6 +329,15 @@ export type QueryStore = {
   pin(id: MessageRowId, pinned: boolean): boolean;
 };
 
+export type HealthStore = {
+  /** What is wrong with the data file; null when nothing is known to be. */
+  trouble(): Problem | null;
+  /** An error that a call of the store threw, from wherever it arrives; all others are passed over. */
+  noteFailure(error: unknown): void;
+  /** Looks after the files from now on, and calls back when the trouble has changed. */
+  watch(onChange: () => void): void;
+};
+
 export type Store = ConfigurationStore &
   ClientStore &
   ClockStore &
@@ -339,4 +349,5 @@ export type Store = ConfigurationStore &
   ComputedStore &
   DeletionStore &
   RuleStore &
+  HealthStore &
   Atomically & { close(): void };

@@ -13,9 +13,21 @@ const sentences: readonly [prefix: string, sentence: string][] = [
   ["SQLITE_IOERR", "Hookyard's data file cannot be read or written: the disk reports an error. Nothing was written."],
 ];
 
+/** What the store itself found wrong with its files; the message is the sentence. */
+export class DataFault extends Error {
+  override name = "DataFault";
+  readonly code: "DATA_MOVED" | "DATA_DAMAGED";
+
+  constructor(code: DataFault["code"], sentence: string) {
+    super(sentence);
+    this.code = code;
+  }
+}
+
 /** Null when the error is not the store's. */
 export function storeFailure(error: unknown): Problem | null {
   if (!(error instanceof Error)) return null;
+  if (error instanceof DataFault) return problem(503, "store_unavailable", error.message, { sqlite: error.code });
   const { code } = error as { code?: unknown };
   if (typeof code !== "string") return null;
   const sentence = sentences.find(([prefix]) => code.startsWith(prefix))?.[1];

@@ -102,8 +102,9 @@ async function walkPages(store: Store, filter: MessageFilter, limit: number, bet
 }
 
 describe("the list of 10,000 messages", () => {
-  const { db, close } = openDatabase(":memory:");
-  const store = createStore({ db, close });
+  const opened = openDatabase(":memory:");
+  const { close } = opened;
+  const store = createStore(opened);
   const all: Known[] = [];
   beforeAll(() => {
     for (const [place, text] of fillAtRandom(store).entries()) {

@@ -1,45 +1,47 @@
 /**
- * Opens the data file: takes the lock that keeps a second Hookyard out, refuses what it must not touch, migrates
- * what is older. Whatever goes wrong is an `OpenError` with a sentence; the file is then as it was.
+ * Opens the data file: takes the locks that keep a second Hookyard out, refuses what it must not touch and what is damaged,
+ * migrates what is older. Whatever goes wrong is an `OpenError` with a sentence; the file is then as it was.
  */
 
-import { existsSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
-import { makeDataDirectory } from "../data-directory.ts";
+import { createPrivateFile, makeDataDirectory } from "../data-directory.ts";
+import { acceptLoss, checkDataFile, sizeOf } from "./data-file.ts";
+import { StoreHealth } from "./health.ts";
+import { checkedAtStart, faultsIn } from "./integrity.ts";
+import { readMarker, writeMarker, type Marker } from "./marker.ts";
 import { migrations } from "./migrations/migrations.ts";
 
 export type Db = Database.Database;
 
-export type OpenedDatabase = { db: Db; close(): void };
+export type OpenedDatabase = { db: Db; health: StoreHealth; close(): void };
 
 /** `HKYD` in ASCII: tells our files from other SQLite files. */
 const applicationId = 0x484b5944;
 
 export const dataFileName = "hookyard.db";
+export const lockFileName = "hookyard.lock";
+
+/** A checkpoint or another program's look at the file is over by then. */
+const lockTimeoutMs = 1000;
 
 export function openDatabase(data: string): OpenedDatabase {
   if (data === ":memory:") {
     const db = new Database(":memory:");
-    prepare(db, ":memory:");
-    return { db, close: () => db.close() };
+    prepare(db, { file: ":memory:", data, marker: null });
+    return { db, health: new StoreHealth(db, null), close: () => db.close() };
   }
-  const file = join(data, dataFileName);
   makeDataDirectory(data);
   const lock = takeLock(data);
   try {
-    inspect(file);
-    const db = new Database(file, { timeout: 1000 });
-    try {
-      prepare(db, file);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
+    const { db, health } = openFile(data);
     return {
       db,
+      health,
       close: () => {
+        health.end();
         db.close();
         lock.close();
       },
@@ -50,6 +52,27 @@ export function openDatabase(data: string): OpenedDatabase {
   }
 }
 
+function openFile(data: string): { db: Db; health: StoreHealth } {
+  const file = join(data, dataFileName);
+  const marker = readMarker(data);
+  const opening: Opening = { file, data, marker };
+  checkDataFile(file, data, marker);
+  inspect(opening);
+  // From here to the first commit the log may go: `refuseSecond` closes a connection, and SQLite then removes it.
+  if (marker !== null) writeMarker(data, { ...marker, hasLog: false });
+  refuseSecond(file);
+  createPrivateFile(file);
+  const db = new Database(file, { timeout: lockTimeoutMs });
+  try {
+    prepare(db, opening);
+    const database = metaOf(db, "database") ?? "";
+    return { db, health: new StoreHealth(db, { data, file, database }) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
 /** What went wrong with the data, as the sentence that the user is told. */
 export function openErrorOf(error: unknown, data: string): OpenError {
   return error instanceof OpenError ? error : new OpenError(explain(error, join(data, dataFileName)));
@@ -57,8 +80,9 @@ export function openErrorOf(error: unknown, data: string): OpenError {
 
 /** A lock that the operating system lets go of when the process dies, on a file of its own so that others may read the data. */
 function takeLock(data: string): Db {
-  const file = join(data, "hookyard.lock");
+  const file = join(data, lockFileName);
   try {
+    createPrivateFile(file);
     const lock = new Database(file, { timeout: 0 });
     try {
       lock.pragma("journal_mode = MEMORY");
@@ -80,25 +104,46 @@ function takeLock(data: string): Db {
 }
 
 /**
+ * The lock file may have been deleted under the process that holds it. Whoever has the data file open holds a shared lock on
+ * that too, so this fails then, with SQLITE_BUSY; and also while `hookyard backup` or `hookyard doctor` read it.
+ */
+function refuseSecond(file: string): void {
+  if ((sizeOf(file) ?? 0) === 0) return;
+  const db = new Database(file, { timeout: lockTimeoutMs });
+  try {
+    db.pragma("locking_mode = EXCLUSIVE");
+    db.exec("BEGIN EXCLUSIVE; ROLLBACK");
+  } finally {
+    db.close();
+  }
+}
+
+type Opening = { file: string; data: string; marker: Marker | null };
+
+/**
  * Looks at the file through a connection that cannot write, because opening one for writing and closing it again
  * may change what a crash left behind. What cannot be read this way is left to the connection that can write.
  */
-function inspect(file: string): void {
-  if (!existsSync(file)) return;
+function inspect(opening: Opening): void {
+  const { file } = opening;
+  const size = sizeOf(file) ?? 0;
+  if (size === 0) return;
   try {
     const db = new Database(file, { readonly: true, timeout: 0 });
     try {
-      refuseForeign(db, file);
+      refuseUnfit(db, opening);
+      const [fault] = size <= checkedAtStart ? faultsIn(db, size) : [];
+      if (fault !== undefined) throw new OpenError(damaged(file, ` (${fault})`));
     } finally {
       db.close();
     }
   } catch (error) {
-    if (error instanceof OpenError) throw error;
+    if (error instanceof OpenError || isDamage(error)) throw error;
   }
 }
 
-/** Throws when the file is not ours to write to. Answers the version of its format, 0 for an empty one. */
-function refuseForeign(db: Db, file: string): number {
+/** Throws when the file is not ours to write to, or not what it was. Answers the version of its format, 0 for an empty one. */
+function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
   const version = db.pragma("user_version", { simple: true }) as number;
   const id = db.pragma("application_id", { simple: true }) as number;
   const isEmpty = version === 0 && id === 0 && db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() === 0;
@@ -110,11 +155,26 @@ function refuseForeign(db: Db, file: string): number {
       `${file} was written by a newer Hookyard (its format is ${version}, this program knows ${migrations.length}). It has not been touched. Update Hookyard, or choose another --data directory.`,
     );
   }
+  if (marker !== null) {
+    const database = isEmpty ? null : metaOf(db, "database");
+    if (database !== marker.database) {
+      throw new OpenError(
+        `${file} is not the data file that Hookyard used here last: it has been replaced or emptied. ${acceptLoss(data)}`,
+      );
+    }
+    if (Number(metaOf(db, "beat") ?? 0) < marker.beat) {
+      throw new OpenError(`${file} has lost the newest of its data: it is an older copy, or its log is damaged. ${acceptLoss(data)}`);
+    }
+  }
   return version;
 }
 
-function prepare(db: Db, file: string): void {
-  const version = refuseForeign(db, file);
+function metaOf(db: Db, key: string): string | null {
+  return db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key) ?? null;
+}
+
+function prepare(db: Db, opening: Opening): void {
+  const version = refuseUnfit(db, opening);
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = NORMAL");
   db.pragma("foreign_keys = ON");
@@ -126,7 +186,19 @@ function prepare(db: Db, file: string): void {
     for (const [index, sql] of migrations.entries()) if (index >= version) db.exec(sql);
     if (version < migrations.length) db.pragma(`user_version = ${migrations.length}`);
     db.pragma(`application_id = ${applicationId}`);
+    if (opening.file === ":memory:") return;
+    const insert = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");
+    insert.run("database", randomUUID());
+    insert.run("beat", "0");
   })();
+}
+
+function isDamage(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
+}
+
+function damaged(file: string, details = ""): string {
+  return `${file} is damaged${details}. It has not been touched. Restore a copy into a new directory and start with --data on that; hookyard doctor says more.`;
 }
 
 function explain(error: unknown, file: string): string {
@@ -134,13 +206,13 @@ function explain(error: unknown, file: string): string {
     case "SQLITE_NOTADB":
       return `${file} is not a Hookyard data file, or it is damaged. It has not been touched. Restore a copy, or choose another --data directory.`;
     case "SQLITE_CORRUPT":
-      return `${file} is damaged. Restore a copy, or choose another --data directory.`;
+      return damaged(file);
     case "SQLITE_READONLY":
     case "SQLITE_CANTOPEN":
     case "SQLITE_READONLY_DIRECTORY":
       return `${file} cannot be opened for writing. Check its rights and those of its directory.`;
     case "SQLITE_BUSY":
-      return `${file} is locked by another program. Close it and start again.`;
+      return `${file} is in use or locked by another program: another Hookyard, hookyard backup or hookyard doctor. Wait for it or stop it, or start this one with another --data directory.`;
     case "SQLITE_FULL":
       return `The disk that holds ${file} is full. Make room and start again.`;
     default:

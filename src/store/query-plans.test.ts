@@ -8,7 +8,8 @@ import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
 
 /** Everything that the store asks of the database while it does each of its things once, and SQLite's plan for it. */
 async function plans(): Promise<{ sql: string; plan: string }[]> {
-  const { db, close } = openDatabase(":memory:");
+  const opened = openDatabase(":memory:");
+  const { db, close } = opened;
   const asked = new Set<string>();
   const prepare = db.prepare.bind(db);
   db.prepare = (sql: string) => {
@@ -16,7 +17,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
     return prepare(sql);
   };
 
-  const store = createStore({ db, close });
+  const store = createStore(opened);
   const destination = 1 as DestinationId;
   store.commit([request([{ messageId: "a", userId: "ada", event: "Bought", to: [1] }, { messageId: "a" }])]);
   store.claim(destination, startOfTime, 10);

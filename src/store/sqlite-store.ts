@@ -9,6 +9,7 @@ import { createDeletionStore } from "./deletion-store.ts";
 import { createDeliveryQueries } from "./delivery-queries.ts";
 import { createDeliveryStore } from "./delivery-store.ts";
 import { createIngestStore } from "./ingest-store.ts";
+import { guarded } from "./health.ts";
 import { MessageKinds } from "./message-kinds.ts";
 import { createMessageQueries } from "./message-queries.ts";
 import { openDatabase, openErrorOf } from "./open.ts";
@@ -31,14 +32,14 @@ export function openStore(data: string): Store {
   }
 }
 
-export function createStore({ db, close }: OpenedDatabase): Store {
+export function createStore({ db, health, close }: OpenedDatabase): Store {
   const kinds = new MessageKinds(db);
   const counts = new Counts(db, kinds);
   const postings = new Postings(db);
   const configuration = createConfigurationStore(db);
   const { forgetRecent, ...ingest } = createIngestStore(db, counts, postings);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
-  return {
+  const store = {
     ...configuration,
     ...createClockStore(db),
     ...ingest,
@@ -52,6 +53,6 @@ export function createStore({ db, close }: OpenedDatabase): Store {
     ...createSeenNames(db),
     ...createRuleStore(db),
     ...createUpkeepStore({ db, counts, postings, forgetRecent }),
-    close,
   };
+  return { ...guarded(store, health), ...health.role, close };
 }

@@ -8,7 +8,6 @@
 
 import type { Destination } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
-import type { Problem } from "../../domain/problem.ts";
 import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
@@ -58,7 +57,6 @@ export class Station {
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #stopping = false;
   #retryAfterError: WallTimer | null = null;
-  #trouble: Problem | null = null;
 
   constructor(options: StationOptions) {
     this.#options = options;
@@ -80,16 +78,6 @@ export class Station {
 
   get attemptsMade(): number {
     return this.#recorder.attempts;
-  }
-
-  /** Why the store took up or recorded nothing when it was asked last; null when it did. */
-  get trouble(): Problem | null {
-    return this.#trouble;
-  }
-
-  #setTrouble(trouble: Problem | null): void {
-    if (this.#trouble?.message !== trouble?.message) this.#options.changes.note("messages", null);
-    this.#trouble = trouble;
   }
 
   start(): void {
@@ -120,10 +108,9 @@ export class Station {
       try {
         if (this.#stopping) this.#recorder.flush();
         else this.#pump();
-        this.#setTrouble(storeFailure(this.#recorder.failure));
       } catch (error) {
-        this.#setTrouble(storeFailure(error));
-        this.#options.report(error);
+        // What the store knows of is its trouble, and told once.
+        if (storeFailure(error) === null) this.#options.report(error);
         this.#retryAfterError?.cancel();
         this.#retryAfterError = startTimer(1000, () => this.kick());
       }

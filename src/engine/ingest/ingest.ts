@@ -58,7 +58,6 @@ export class Ingest {
   readonly #options: IngestOptions;
   readonly #queue: CommitQueue;
   readonly #server: Server;
-  #trouble: Problem | null = null;
   readonly #faultOf: (source: Source) => { delayMs: number; end: Source["faults"][number] | null };
 
   constructor(options: IngestOptions) {
@@ -67,13 +66,12 @@ export class Ingest {
     this.#queue = new CommitQueue({
       store: options.store,
       activity: options.activity,
-      onCommitted: (committed, origin) => this.#committed(committed, origin),
+      onCommitted: (committed, origin) => options.onCommitted(committed.flat(), origin),
     });
     this.#server = createAnsweringServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
-        else this.#setTrouble(failure);
         problemAnswer(
           response,
           failure ?? problem(500, "internal", "Something went wrong inside Hookyard. It has been reported on its standard error."),
@@ -116,7 +114,7 @@ export class Ingest {
       store.forgetUnknownKeyRequest(kept.id);
       return request === null ? [] : store.commit([request]);
     });
-    if (request !== null) this.#committed(committed, "own");
+    if (request !== null) this.#options.onCommitted(committed.flat(), "own");
     return true;
   }
 
@@ -276,21 +274,6 @@ export class Ingest {
       );
     }
     return true;
-  }
-
-  /** Why the store took nothing in when it was asked last; null when it did. */
-  get trouble(): Problem | null {
-    return this.#trouble;
-  }
-
-  #setTrouble(trouble: Problem): void {
-    if (this.#trouble?.message !== trouble.message) this.#options.changes.note("messages", null);
-    this.#trouble = trouble;
-  }
-
-  #committed(committed: CommittedMessage[][], origin: Origin): void {
-    this.#trouble = null;
-    this.#options.onCommitted(committed.flat(), origin);
   }
 
   #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {

@@ -1,0 +1,201 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { OpenError } from "../app-errors.ts";
+import type { Store } from "../engine/ports.ts";
+import { faultsIn } from "./integrity.ts";
+import { markerName } from "./marker.ts";
+import { dataFileName } from "./open.ts";
+import { openStore } from "./sqlite-store.ts";
+import { openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
+
+const pageSize = 4096;
+
+const fill = (store: Store, messages = 600): void =>
+  void store.commit([
+    request(Array.from({ length: messages }, (_, n) => ({ userId: `user-${n}`, to: [1], text: `{"n":"${"x".repeat(100)}"}` }))),
+  ]);
+
+/** A directory after a clean end. */
+function ended(): string {
+  const data = temporaryDirectory();
+  const store = openStore(data);
+  fill(store);
+  store.close();
+  return data;
+}
+
+/** A directory as a kill leaves it, made by copying one that is open: the newest data is in the log only. */
+function killed(): string {
+  const running = ended();
+  const { store } = openTestStore(running);
+  fill(store, 50);
+  const data = temporaryDirectory();
+  for (const name of readdirSync(running)) copyFileSync(join(running, name), join(data, name));
+  return data;
+}
+
+function refusal(data: string): string {
+  try {
+    openStore(data).close();
+  } catch (error) {
+    expect(error).toBeInstanceOf(OpenError);
+    return (error as Error).message;
+  }
+  throw new Error("it was opened");
+}
+
+const fileOf = (data: string): string => join(data, dataFileName);
+const logOf = (data: string): string => join(data, `${dataFileName}-wal`);
+
+function overwrite(file: string, at: number, bytes: Buffer): void {
+  const descriptor = openSync(file, "r+");
+  writeSync(descriptor, bytes, 0, bytes.length, at);
+  closeSync(descriptor);
+}
+
+/** The first page of a table or an index. */
+function rootOf(data: string, name: string): number {
+  const db = new Database(fileOf(data), { readonly: true });
+  const page = db.prepare<[string], number>("SELECT rootpage FROM sqlite_master WHERE name = ?").pluck().get(name) ?? 0;
+  db.close();
+  return (page - 1) * pageSize;
+}
+
+const contents = (data: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(data)
+      .filter((name) => !/-shm$|\.lock/.test(name))
+      .map((name) => [name, readFileSync(join(data, name), "latin1")] as const)
+      .filter(([, bytes]) => bytes !== ""),
+  );
+
+test("what a kill and a clean end leave behind is opened without a word", () => {
+  for (const data of [ended(), killed()]) openStore(data).close();
+});
+
+test.each<[what: string, make: () => string, damage: (data: string) => void, sentence: RegExp]>([
+  ["a zeroed header", ended, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /not a Hookyard data file, or it is damaged/],
+  ["a header of zeros with a log beside it", killed, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /is damaged/],
+  ["a senseless header", ended, (data) => overwrite(fileOf(data), 16, Buffer.alloc(12, 0x55)), /header makes no sense/],
+  ["a zeroed page in the middle", ended, (data) => overwrite(fileOf(data), rootOf(data, "messages"), Buffer.alloc(pageSize)), /is damaged/],
+  [
+    "a page of noise in the middle",
+    ended,
+    (data) => overwrite(fileOf(data), rootOf(data, "requests"), Buffer.alloc(pageSize, 0xa5)),
+    /is damaged/,
+  ],
+  [
+    "an index that says something else than its table",
+    ended,
+    (data) => overwrite(fileOf(data), rootOf(data, "deliveries_by_message") + pageSize - 40, Buffer.alloc(40, 0x11)),
+    /is damaged/,
+  ],
+  [
+    "a damaged list of free pages",
+    () => {
+      const data = ended();
+      const { db } = openTestStore(data);
+      db.exec("DELETE FROM payloads");
+      db.pragma("wal_checkpoint(TRUNCATE)");
+      const copy = temporaryDirectory();
+      for (const name of [dataFileName]) copyFileSync(join(data, name), join(copy, name));
+      return copy;
+    },
+    (data) => overwrite(fileOf(data), (readFileSync(fileOf(data)).readUInt32BE(32) - 1) * pageSize, Buffer.alloc(8, 0xff)),
+    /is damaged/,
+  ],
+  ["a damaged list of tables", ended, (data) => overwrite(fileOf(data), 100, Buffer.alloc(8, 0xff)), /is damaged/],
+  [
+    "a file cut to half",
+    ended,
+    (data) => truncateSync(fileOf(data), Math.floor(readFileSync(fileOf(data)).length / 2)),
+    /cut off after \d+ of \d+ bytes/,
+  ],
+  [
+    "a file cut to half with a log beside it",
+    killed,
+    (data) => truncateSync(fileOf(data), Math.floor(readFileSync(fileOf(data)).length / 2)),
+    /damaged/,
+  ],
+  ["an emptied file", ended, (data) => truncateSync(fileOf(data), 0), /is empty, although it held data/],
+  ["an emptied file with a log beside it", killed, (data) => truncateSync(fileOf(data), 0), /is empty, although it held data/],
+  ["a removed file", ended, (data) => rmSync(fileOf(data)), /is missing, although it held data/],
+  [
+    "a removed file without a marker, but with a log",
+    killed,
+    (data) => {
+      rmSync(fileOf(data));
+      rmSync(join(data, markerName));
+    },
+    /is missing, although its log/,
+  ],
+  ["a removed log", killed, (data) => rmSync(logOf(data)), /missing or empty.*held the newest data/],
+  ["an emptied log", killed, (data) => truncateSync(logOf(data), 0), /missing or empty.*held the newest data/],
+  ["a log of noise", killed, (data) => writeFileSync(logOf(data), Buffer.alloc(50_000, 0x77)), /-wal is damaged/],
+  ["a log that is cut off", killed, (data) => truncateSync(logOf(data), pageSize * 3), /lost the newest of its data/],
+  [
+    "a log with noise in the middle",
+    killed,
+    (data) => overwrite(logOf(data), 5000, Buffer.alloc(200, 0x99)),
+    /lost the newest of its data/,
+  ],
+  [
+    "an older copy in its place",
+    () => {
+      const data = ended();
+      copyFileSync(fileOf(data), join(data, "older"));
+      openStore(data).close();
+      return data;
+    },
+    (data) => renameSync(join(data, "older"), fileOf(data)),
+    /older copy/,
+  ],
+  ["another Hookyard's file in its place", ended, (data) => copyFileSync(fileOf(ended()), fileOf(data)), /replaced/],
+  [
+    "an empty database in its place",
+    ended,
+    (data) => {
+      rmSync(fileOf(data));
+      const db = new Database(fileOf(data));
+      db.exec("CREATE TABLE a (b); DROP TABLE a");
+      db.close();
+    },
+    /replaced or emptied/,
+  ],
+])("%s is told at the start, and nothing is changed", (_what, make, damage, sentence) => {
+  const data = make();
+  damage(data);
+  const before = contents(data);
+  expect(refusal(data)).toMatch(sentence);
+  expect(contents(data)).toEqual(before);
+});
+
+test("without its marker a directory is opened with what is left", () => {
+  const data = killed();
+  rmSync(logOf(data));
+  rmSync(join(data, markerName));
+  openStore(data).close();
+  expect(existsSync(join(data, markerName))).toBe(true);
+});
+
+test("the check finds what an index and its table say differently", () => {
+  const data = ended();
+  overwrite(fileOf(data), rootOf(data, "deliveries_by_message") + pageSize - 40, Buffer.alloc(40, 0x11));
+  const db = new Database(fileOf(data), { readonly: true });
+  expect(faultsIn(db, 1)).not.toEqual([]);
+  db.close();
+});

@@ -1,0 +1,96 @@
+/**
+ * What the bytes of a data file and its log say before SQLite opens them, because opening repairs: it deletes the log of an
+ * empty file, and cuts a log off where it stops making sense. Never writes.
+ */
+
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { OpenError } from "../app-errors.ts";
+import { markerName, type Marker } from "./marker.ts";
+
+const headerSize = 100;
+const logHeaderSize = 32;
+const frameHeaderSize = 24;
+const magic = "SQLite format 3\0";
+
+export const logOf = (file: string): string => `${file}-wal`;
+
+const restore = "It has not been touched. Restore a copy into a new directory and start with --data on that";
+
+/** How to go on with less than there was, when that is what the user wants. */
+export const acceptLoss = (data: string): string =>
+  `${restore}; or, to go on with what is left, delete ${markerName} in ${data} and start again.`;
+
+/** Throws an `OpenError` for what can be seen without reading more than the headers. */
+export function checkDataFile(file: string, data: string, marker: Marker | null): void {
+  const size = sizeOf(file);
+  const logSize = sizeOf(logOf(file)) ?? 0;
+  if (size === null || size === 0) {
+    const state = size === null ? "is missing" : "is empty";
+    if (marker !== null) throw new OpenError(`${file} ${state}, although it held data when Hookyard used it last. ${acceptLoss(data)}`);
+    if (logSize > 0) throw new OpenError(`${file} ${state}, although its log ${logOf(file)} holds data. ${restore}.`);
+    return;
+  }
+  const header = readStart(file, headerSize);
+  const damage = faultOfHeader(header, size, logSize > 0 ? (marker?.size ?? 0) : size + 1);
+  if (damage !== null) throw new OpenError(`${file} ${damage}. ${restore}.`);
+  if (marker?.hasLog === true && logSize < logHeaderSize + frameHeaderSize) {
+    throw new OpenError(
+      `${logOf(file)} is ${logSize === 0 ? "missing or empty" : "cut off"}. It held the newest data, because Hookyard was killed. ${acceptLoss(data)}`,
+    );
+  }
+  if (logSize > 0 && !isLogHeader(readStart(logOf(file), logHeaderSize))) {
+    throw new OpenError(
+      `${logOf(file)} is damaged. It holds the newest data, because Hookyard was killed. ${restore}; or, to go on without it, move it away and delete ${markerName} in ${data}.`,
+    );
+  }
+}
+
+/** Whether a file that became smaller is shorter than what its own header asks for. Also asked while Hookyard runs. */
+export function isCutOff(file: string, size: number): boolean {
+  const header = readStart(file, headerSize);
+  return header.length < headerSize || wantedSize(header) > size;
+}
+
+/** `expected`: the size below which a file is cut off when its header asks for more. A kill in a checkpoint leaves a header that is ahead. */
+function faultOfHeader(header: Buffer, size: number, expected: number): string | null {
+  if (header.toString("latin1", 0, magic.length) !== magic) return "is not a Hookyard data file, or it is damaged";
+  const pageSize = pageSizeOf(header);
+  if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0 || (header[18] ?? 0) > 2 || (header[19] ?? 0) > 2)
+    return "is damaged: its header makes no sense";
+  const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
+  if (isCurrent && size < expected && wantedSize(header) > size)
+    return `is damaged: it is cut off after ${size} of ${wantedSize(header)} bytes`;
+  return null;
+}
+
+const pageSizeOf = (header: Buffer): number => (header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16));
+const wantedSize = (header: Buffer): number => header.readUInt32BE(28) * pageSizeOf(header);
+
+/** Its first 24 bytes are summed up in the last 8 (https://sqlite.org/fileformat2.html#walformat). */
+function isLogHeader(header: Buffer): boolean {
+  const kind = header.length < logHeaderSize ? 0 : header.readUInt32BE(0);
+  if (kind !== 0x377f0682 && kind !== 0x377f0683) return false;
+  const word = (at: number): number => (kind === 0x377f0683 ? header.readUInt32BE(at) : header.readUInt32LE(at));
+  let [one, two] = [0, 0];
+  for (let at = 0; at < 24; at += 8) {
+    one = (one + word(at) + two) >>> 0;
+    two = (two + word(at + 4) + one) >>> 0;
+  }
+  return header.readUInt32BE(24) === one && header.readUInt32BE(28) === two;
+}
+
+/** Null for what is not there. */
+export function sizeOf(file: string): number | null {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? null;
+}
+
+function readStart(file: string, length: number): Buffer {
+  const descriptor = openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(Math.min(length, fstatSync(descriptor).size));
+    readSync(descriptor, bytes, 0, bytes.length, 0);
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * Whether the data file can be trusted and written to. Three things can be wrong, the worst is told first:
+ *
+ * - moved: a file of the data has been deleted, replaced or cut off. Over when the same files are back.
+ * - damaged: SQLite, or the check after the start, found damage. Over when a later check finds none.
+ * - failing: the last write failed (a full disk, a lock, an I/O error). Over with the next write that succeeds; one is tried
+ *   every second.
+ *
+ * While it is moved or damaged nothing is written, so that no message is accepted which would be lost.
+ */
+
+import { statSync } from "node:fs";
+import type { Problem } from "../domain/problem.ts";
+import type { HealthStore } from "../engine/ports.ts";
+import { DataFault, storeFailure } from "../engine/store-failure.ts";
+import { monotonic, startIdleTimer, type WallTimer } from "../engine/wall.ts";
+import { isCutOff, logOf, sizeOf } from "./data-file.ts";
+import { checkedAtStart, startCheck } from "./integrity.ts";
+import { removeMarker, writeMarker } from "./marker.ts";
+import type { Db } from "./open.ts";
+
+const everyMs = 1_000;
+
+/** Before a write the files are looked at when that was longer ago: what is accepted after a deletion is accepted within this time. */
+const lookedAtMs = 100;
+
+/** The check of a large file begins when the start is over, and is repeated while it finds something. */
+const checkAfterMs = 1_000;
+const checkAgainMs = 60_000;
+
+/** A full disk often has room for one page more. */
+const triedBytes = 256 * 1024;
+
+/** The data file of a directory; null in memory. */
+export type DataFile = { data: string; file: string; database: string };
+
+type Identity = { path: string; inode: number; device: number };
+
+export class StoreHealth {
+  readonly #db: Db;
+  readonly #file: DataFile | null;
+  readonly #identities: Identity[];
+  readonly #timers: WallTimer[] = [];
+  readonly #beat;
+  readonly #tried;
+  readonly #totalChanges;
+  #size = 0;
+  #lastBeat = 0;
+  #changesAtBeat = -1;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #moved: DataFault | null = null;
+  #damage: Error | null = null;
+  #failing: Error | null = null;
+  #check: { stop(): void } | null = null;
+  #onChange: () => void = () => {};
+  #ended = false;
+
+  constructor(db: Db, file: DataFile | null) {
+    this.#db = db;
+    this.#file = file;
+    this.#beat = db.prepare<[], string>("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'beat' RETURNING value").pluck();
+    this.#tried = db.prepare("INSERT INTO meta VALUES ('tried', hex(zeroblob(?)))");
+    this.#totalChanges = db.prepare<[], number>("SELECT total_changes()").pluck();
+    if (file !== null) this.#mark();
+    this.#identities = file === null ? [] : [file.file, logOf(file.file), `${file.file}-shm`].map(identityOf);
+  }
+
+  get role(): HealthStore {
+    return {
+      trouble: () => this.trouble,
+      noteFailure: (error) => this.note(error),
+      watch: (onChange) => this.#watch(onChange),
+    };
+  }
+
+  get trouble(): Problem | null {
+    return storeFailure(this.#moved ?? this.#damage ?? this.#failing);
+  }
+
+  note(error: unknown): void {
+    if (error instanceof DataFault || storeFailure(error) === null) return;
+    const { code } = error as Error & { code: string };
+    if (code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")) {
+      this.#set({ damage: error as Error });
+      if (this.#check === null) this.#startCheck();
+    } else this.#set({ failing: error as Error });
+  }
+
+  /** Throws while nothing must be written. */
+  beforeWrite(): void {
+    if (this.#identities.length > 0 && monotonic() - this.#lookedAt > lookedAtMs) this.#look();
+    const fault = this.#moved ?? this.#damage;
+    if (fault !== null) throw fault;
+  }
+
+  wrote(): void {
+    if (this.#failing !== null) this.#set({ failing: null });
+  }
+
+  /** Before the database is closed: from here on SQLite may remove the log. */
+  end(): void {
+    this.#ended = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#check?.stop();
+    // What lies there now is not ours to describe.
+    if (this.#file === null || !this.#identities.slice(0, 1).every(isThere)) return;
+    const { data, database } = this.#file;
+    try {
+      writeMarker(data, { database, beat: this.#lastBeat, size: this.#size, hasLog: false });
+    } catch {
+      removeMarker(data);
+    }
+  }
+
+  #watch(onChange: () => void): void {
+    this.#onChange = onChange;
+    const again = (): void => {
+      this.#tick();
+      this.#timers[0] = startIdleTimer(everyMs, again);
+    };
+    this.#timers[0] = startIdleTimer(everyMs, again);
+    // Smaller ones were checked before they were opened.
+    if (this.#size > checkedAtStart) this.#timers[1] = startIdleTimer(checkAfterMs, () => this.#startCheck());
+  }
+
+  #tick(): void {
+    this.#look();
+    if (this.#moved !== null) return;
+    try {
+      if (this.#failing !== null) {
+        this.#tried.run(triedBytes / 2);
+        this.#db.prepare("DELETE FROM meta WHERE key = 'tried'").run();
+        this.#set({ failing: null });
+      }
+      if (this.#file !== null && this.#totalChanges.get() !== this.#changesAtBeat) this.#mark();
+    } catch (error) {
+      this.note(error);
+    }
+  }
+
+  /** First in the database, then beside it: a kill between the two leaves a marker that asks for less. */
+  #mark(): void {
+    if (this.#file === null) return;
+    const { data, file, database } = this.#file;
+    this.#lastBeat = Number(this.#beat.get());
+    this.#size = Math.max(this.#size, sizeOf(file) ?? 0);
+    writeMarker(data, { database, beat: this.#lastBeat, size: this.#size, hasLog: true });
+    this.#changesAtBeat = this.#totalChanges.get() ?? 0;
+  }
+
+  #look(): void {
+    if (this.#identities.length === 0) return;
+    this.#lookedAt = monotonic();
+    this.#set({ moved: this.#faultOfFiles() });
+  }
+
+  #faultOfFiles(): DataFault | null {
+    const [data] = this.#identities;
+    for (const { path, inode, device } of this.#identities) {
+      const found = statSync(path, { throwIfNoEntry: false });
+      const what = found === undefined ? "is gone" : found.ino !== inode || found.dev !== device ? "has been replaced" : null;
+      if (what !== null) {
+        return new DataFault(
+          "DATA_MOVED",
+          `${path} ${what} while Hookyard runs. Nothing is written any more. Put it back if it was moved; else stop Hookyard, and start it with a restored copy or with another --data directory.`,
+        );
+      }
+      if (path !== data?.path || found === undefined || found.size >= this.#size) continue;
+      if (!isCutOff(path, found.size)) this.#size = found.size;
+      else {
+        return new DataFault(
+          "DATA_DAMAGED",
+          `${path} has been cut off while Hookyard runs. Nothing is written any more. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
+        );
+      }
+    }
+    return null;
+  }
+
+  #startCheck(): void {
+    if (this.#file === null || this.#ended) return;
+    const check = startCheck(this.#file.file, this.#size);
+    this.#check = check;
+    void check.faults.then(([first]) => {
+      this.#check = null;
+      if (this.#ended) return;
+      if (first === undefined) return this.#set({ damage: null });
+      this.#set({
+        damage: new DataFault(
+          "DATA_DAMAGED",
+          `Hookyard's data file is damaged (${first}). Nothing is written any more. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
+        ),
+      });
+      this.#timers[1] = startIdleTimer(checkAgainMs, () => this.#startCheck());
+    });
+  }
+
+  #set(change: { moved?: DataFault | null; damage?: Error | null; failing?: Error | null }): void {
+    const before = this.trouble?.message;
+    if (change.moved !== undefined) this.#moved = change.moved;
+    if (change.damage !== undefined) this.#damage = change.damage;
+    if (change.failing !== undefined) this.#failing = change.failing;
+    if (this.trouble?.message !== before) this.#onChange();
+  }
+}
+
+function isThere({ path, inode, device }: Identity): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.ino === inode && found.dev === device;
+}
+
+function identityOf(path: string): Identity {
+  const { ino, dev } = statSync(path);
+  return { path, inode: ino, device: dev };
+}
+
+/** Methods that write, by the verbs that store methods begin with. The clock is saved in any case. */
+const writing =
+  /^(add|adopt|atomically|claim|clear|commit|create|delete|forget|insert|keep|lift|mark|merge|pin|put|record|remove|requeue|saveSettings|set|spread|suppress|touch|update)(?=[A-Z]|$)/;
+
+/** The store with every failure noted, wherever it happens, and without writes while they would be lost. */
+export function guarded<Methods extends object>(store: Methods, health: StoreHealth): Methods {
+  const fail = (error: unknown): never => {
+    health.note(error);
+    throw error;
+  };
+  const guard = (name: string, method: (...args: unknown[]) => unknown) => {
+    const writes = writing.test(name);
+    const clears = name === "commit" || name === "record";
+    return (...args: unknown[]): unknown => {
+      if (writes) health.beforeWrite();
+      try {
+        const result = method.apply(store, args);
+        if (clears) health.wrote();
+        if (result instanceof Promise) return result.catch(fail);
+        return name.startsWith("walk") ? guarded(result as object, health) : result;
+      } catch (error) {
+        return fail(error);
+      }
+    };
+  };
+  return Object.fromEntries(
+    Object.entries(store).map(([name, member]) => [
+      name,
+      typeof member === "function" ? guard(name, member as (...args: unknown[]) => unknown) : member,
+    ]),
+  ) as Methods;
+}

@@ -1,0 +1,54 @@
+/**
+ * SQLite's own check of a data file, through a connection that cannot write. A large file is checked in a thread of its own
+ * while everything else runs. `open.ts` calls it before it writes, `health.ts` after the start, and `hookyard doctor`.
+ */
+
+import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
+import type { Db } from "./open.ts";
+
+/** Up to here a start waits for the check: some 50 ms. */
+export const checkedAtStart = 16 * 1024 * 1024;
+
+/** Above it only the structure is compared, not each index with its table: that would keep a core busy for a minute per gigabyte. */
+const comparedInFull = 256 * 1024 * 1024;
+
+const reported = 10;
+
+export const checkOf = (size: number): string => `${size > comparedInFull ? "quick_check" : "integrity_check"}(${reported})`;
+
+/** What is wrong, in SQLite's words; empty when nothing is. */
+export function faultsIn(db: Db, size: number): string[] {
+  const lines = db.pragma(checkOf(size)) as Record<string, string>[];
+  return lines.flatMap((line) => Object.values(line)).filter((line) => line !== "ok");
+}
+
+/** As text, because a bundle has no file of its own for it. */
+const worker = `
+const { parentPort, workerData } = require("node:worker_threads");
+const Database = require(workerData.driver);
+let lines;
+try {
+  const db = new Database(workerData.file, { readonly: true, fileMustExist: true });
+  lines = db.pragma(workerData.check).flatMap((line) => Object.values(line)).filter((line) => line !== "ok");
+  db.close();
+} catch (error) {
+  // What cannot be checked is no finding; what is so damaged that the check ends is one.
+  lines = /^SQLITE_(CORRUPT|NOTADB)/.test(error.code) ? [error.message] : [];
+}
+parentPort.postMessage(lines);
+`;
+
+/** Resolves with what is wrong; with nothing when the thread is ended or cannot be started. */
+export function startCheck(file: string, size: number): { faults: Promise<string[]>; stop(): void } {
+  const driver = createRequire(import.meta.url).resolve("better-sqlite3");
+  const thread = new Worker(worker, { eval: true, workerData: { driver, file, check: checkOf(size) } });
+  thread.unref();
+  const faults = new Promise<string[]>((resolve) => {
+    thread
+      .once("message", resolve)
+      .once("error", () => resolve([]))
+      .once("exit", () => resolve([]));
+  });
+  return { faults, stop: () => void thread.terminate() };
+}

@@ -10,6 +10,7 @@ import { markerName, type Marker } from "./marker.ts";
 const headerSize = 100;
 const logHeaderSize = 32;
 const frameHeaderSize = 24;
+const indexHeaderSize = 48;
 const magic = "SQLite format 3\0";
 
 export const logOf = (file: string): string => `${file}-wal`;
@@ -45,10 +46,12 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   }
 }
 
-/** Whether a file that became smaller is shorter than what its own header asks for. Also asked while Hookyard runs. */
-export function isCutOff(file: string, size: number): boolean {
-  const header = readStart(file, headerSize);
-  return header.length < headerSize || wantedSize(header) > size;
+/** How many frames of the log the index beside it says are committed, or null where it says nothing. */
+export function framesOf(file: string): { salts: string; frames: number } | null {
+  const index = `${file}-shm`;
+  if ((sizeOf(index) ?? 0) < indexHeaderSize) return null;
+  const header = readStart(index, indexHeaderSize);
+  return { salts: header.toString("hex", 32, 40), frames: header.readUInt32LE(16) };
 }
 
 /** `expected`: the size below which a file is cut off when its header asks for more. A kill in a checkpoint leaves a header that is ahead. */

@@ -14,7 +14,7 @@ import type { Problem } from "../domain/problem.ts";
 import type { HealthStore } from "../engine/ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
 import { monotonic, startIdleTimer, type WallTimer } from "../engine/wall.ts";
-import { isCutOff, logOf, sizeOf } from "./data-file.ts";
+import { logOf, sizeOf } from "./data-file.ts";
 import { checkedAtStart, startCheck } from "./integrity.ts";
 import { removeMarker, writeMarker } from "./marker.ts";
 import type { Db } from "./open.ts";
@@ -115,7 +115,7 @@ export class StoreHealth {
   #watch(onChange: () => void): void {
     this.#onChange = onChange;
     const again = (): void => {
-      this.#tick();
+      this.tick();
       this.#timers[0] = startIdleTimer(everyMs, again);
     };
     this.#timers[0] = startIdleTimer(everyMs, again);
@@ -123,7 +123,8 @@ export class StoreHealth {
     if (this.#size > checkedAtStart) this.#timers[1] = startIdleTimer(checkAfterMs, () => this.#startCheck());
   }
 
-  #tick(): void {
+  /** Every second. */
+  tick(): void {
     this.#look();
     if (this.#moved !== null) return;
     try {
@@ -166,7 +167,7 @@ export class StoreHealth {
         );
       }
       if (path !== data?.path || found === undefined || found.size >= this.#size) continue;
-      if (!isCutOff(path, found.size)) this.#size = found.size;
+      if (this.#bytesWanted() <= found.size) this.#size = found.size;
       else {
         return new DataFault(
           "DATA_DAMAGED",
@@ -175,6 +176,12 @@ export class StoreHealth {
       }
     }
     return null;
+  }
+
+  /** Asked of SQLite: to open the file here and close it again would drop SQLite's lock on it. */
+  #bytesWanted(): number {
+    const [pages, size] = ["page_count", "page_size"].map((name) => Number(this.#db.pragma(name, { simple: true })));
+    return (pages ?? 0) * (size ?? 0);
   }
 
   #startCheck(): void {

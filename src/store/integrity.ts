@@ -19,8 +19,19 @@ export const checkOf = (size: number): string => `${size > comparedInFull ? "qui
 
 /** What is wrong, in SQLite's words; empty when nothing is. */
 export function faultsIn(db: Db, size: number): string[] {
-  const lines = db.pragma(checkOf(size)) as Record<string, string>[];
-  return lines.flatMap((line) => Object.values(line)).filter((line) => line !== "ok");
+  try {
+    const lines = db.pragma(checkOf(size)) as Record<string, string>[];
+    return lines.flatMap((line) => Object.values(line)).filter((line) => line !== "ok");
+  } catch (error) {
+    // Some damage ends the check itself.
+    if (isDamage(error)) return [(error as Error).message];
+    throw error;
+  }
+}
+
+export function isDamage(error: unknown): boolean {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  return typeof code === "string" && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
 }
 
 /** As text, because a bundle has no file of its own for it. */

@@ -4,13 +4,14 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
 import { createPrivateFile, makeDataDirectory } from "../data-directory.ts";
-import { acceptLoss, checkDataFile, sizeOf } from "./data-file.ts";
+import { acceptLoss, checkDataFile, framesOf, logOf, sizeOf } from "./data-file.ts";
 import { StoreHealth } from "./health.ts";
-import { checkedAtStart, faultsIn } from "./integrity.ts";
+import { checkedAtStart, faultsIn, isDamage } from "./integrity.ts";
 import { readMarker, writeMarker, type Marker } from "./marker.ts";
 import { migrations } from "./migrations/migrations.ts";
 
@@ -58,6 +59,7 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
   const opening: Opening = { file, data, marker };
   checkDataFile(file, data, marker);
   inspect(opening);
+  if (sizeOf(file) !== null) closeSync(openSync(file, "r+"));
   // From here to the first commit the log may go: `refuseSecond` closes a connection, and SQLite then removes it.
   if (marker !== null) writeMarker(data, { ...marker, hasLog: false });
   refuseSecond(file);
@@ -125,13 +127,21 @@ type Opening = { file: string; data: string; marker: Marker | null };
  * may change what a crash left behind. What cannot be read this way is left to the connection that can write.
  */
 function inspect(opening: Opening): void {
-  const { file } = opening;
+  const { file, data } = opening;
   const size = sizeOf(file) ?? 0;
   if (size === 0) return;
+  const left = framesOf(file);
   try {
     const db = new Database(file, { readonly: true, timeout: 0 });
     try {
       refuseUnfit(db, opening);
+      // SQLite has read the log by now, up to where it stops making sense.
+      const read = framesOf(file);
+      if (left !== null && read !== null && left.salts === read.salts && read.frames < left.frames) {
+        throw new OpenError(
+          `${logOf(file)} is damaged or cut off: ${read.frames} of its ${left.frames} pages can be read. It held the newest data. ${acceptLoss(data)}`,
+        );
+      }
       const [fault] = size <= checkedAtStart ? faultsIn(db, size) : [];
       if (fault !== undefined) throw new OpenError(damaged(file, ` (${fault})`));
     } finally {
@@ -193,10 +203,6 @@ function prepare(db: Db, opening: Opening): void {
   })();
 }
 
-function isDamage(error: unknown): boolean {
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
-}
-
 function damaged(file: string, details = ""): string {
   return `${file} is damaged${details}. It has not been touched. Restore a copy into a new directory and start with --data on that; hookyard doctor says more.`;
 }
@@ -210,10 +216,15 @@ function explain(error: unknown, file: string): string {
     case "SQLITE_READONLY":
     case "SQLITE_CANTOPEN":
     case "SQLITE_READONLY_DIRECTORY":
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+    case "EISDIR":
       return `${file} cannot be opened for writing. Check its rights and those of its directory.`;
     case "SQLITE_BUSY":
       return `${file} is in use or locked by another program: another Hookyard, hookyard backup or hookyard doctor. Wait for it or stop it, or start this one with another --data directory.`;
     case "SQLITE_FULL":
+    case "ENOSPC":
       return `The disk that holds ${file} is full. Make room and start again.`;
     default:
       return `${file} cannot be opened: ${sentenceOf(error)}`;

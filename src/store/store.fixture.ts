@@ -7,6 +7,7 @@ import { afterEach, expect } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
 import type { AttemptRecord, Decision, IncomingRequest, Store, TakenMessage, Transition } from "../engine/ports.ts";
+import type { StoreHealth } from "./health.ts";
 import { openDatabase } from "./open.ts";
 import type { Db, OpenedDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
@@ -25,6 +26,7 @@ export function temporaryDirectory(parent = tmpdir()): string {
 export type TestStore = {
   db: Db;
   store: Store;
+  health: StoreHealth;
   /** The same data in a new store, as after a start: nothing is left of what was in memory. */
   restarted(): TestStore;
 };
@@ -36,7 +38,7 @@ export function openTestStore(data = ":memory:"): TestStore {
 }
 
 function testStoreOn(opened: OpenedDatabase): TestStore {
-  return { db: opened.db, store: createStore(opened), restarted: () => testStoreOn(opened) };
+  return { db: opened.db, health: opened.health, store: createStore(opened), restarted: () => testStoreOn(opened) };
 }
 
 export type MessageDraft = Partial<Omit<TakenMessage, "offset" | "size" | "route" | "type">> & {

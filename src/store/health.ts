@@ -40,7 +40,8 @@ export class StoreHealth {
   readonly #db: Db;
   readonly #file: DataFile | null;
   readonly #identities: Identity[];
-  readonly #timers: WallTimer[] = [];
+  #timer: WallTimer | null = null;
+  #checkTimer: WallTimer | null = null;
   readonly #beat;
   readonly #tried;
   readonly #totalChanges;
@@ -100,7 +101,8 @@ export class StoreHealth {
   /** Before the database is closed: from here on SQLite may remove the log. */
   end(): void {
     this.#ended = true;
-    for (const timer of this.#timers) timer.cancel();
+    this.#timer?.cancel();
+    this.#checkTimer?.cancel();
     this.#check?.stop();
     // What lies there now is not ours to describe.
     if (this.#file === null || !this.#identities.slice(0, 1).every(isThere)) return;
@@ -116,11 +118,11 @@ export class StoreHealth {
     this.#onChange = onChange;
     const again = (): void => {
       this.tick();
-      this.#timers[0] = startIdleTimer(everyMs, again);
+      this.#timer = startIdleTimer(everyMs, again);
     };
-    this.#timers[0] = startIdleTimer(everyMs, again);
+    this.#timer = startIdleTimer(everyMs, again);
     // Smaller ones were checked before they were opened.
-    if (this.#size > checkedAtStart) this.#timers[1] = startIdleTimer(checkAfterMs, () => this.#startCheck());
+    if (this.#size > checkedAtStart) this.#checkTimer = startIdleTimer(checkAfterMs, () => this.#startCheck());
   }
 
   /** Every second. */
@@ -198,7 +200,7 @@ export class StoreHealth {
           `Hookyard's data file is damaged (${first}). Nothing is written any more. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
         ),
       });
-      this.#timers[1] = startIdleTimer(checkAgainMs, () => this.#startCheck());
+      this.#checkTimer = startIdleTimer(checkAgainMs, () => this.#startCheck());
     });
   }
 

@@ -20,14 +20,21 @@ export const checkOf = (size: number): string => `${size > comparedInFull ? "qui
 /** What is wrong, in SQLite's words; empty when nothing is. */
 export function faultsIn(db: Db, size: number): string[] {
   try {
-    const lines = db.pragma(checkOf(size)) as Record<string, string>[];
-    return lines.flatMap((line) => Object.values(line)).filter((line) => line !== "ok");
+    return db
+      .prepare<[], string>(`PRAGMA ${checkOf(size)}`)
+      .pluck()
+      .all()
+      .flatMap((text) => text.split("\n"))
+      .filter(isFault);
   } catch (error) {
     // Some damage ends the check itself.
     if (isDamage(error)) return [(error as Error).message];
     throw error;
   }
 }
+
+/** `*** in database main ***` is a heading. */
+const isFault = (line: string): boolean => line !== "ok" && !line.startsWith("***");
 
 export function isDamage(error: unknown): boolean {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
@@ -38,16 +45,16 @@ export function isDamage(error: unknown): boolean {
 const worker = `
 const { parentPort, workerData } = require("node:worker_threads");
 const Database = require(workerData.driver);
-let lines;
+let texts;
 try {
   const db = new Database(workerData.file, { readonly: true, fileMustExist: true });
-  lines = db.pragma(workerData.check).flatMap((line) => Object.values(line)).filter((line) => line !== "ok");
+  texts = db.prepare("PRAGMA " + workerData.check).pluck().all();
   db.close();
 } catch (error) {
   // What cannot be checked is no finding; what is so damaged that the check ends is one.
-  lines = /^SQLITE_(CORRUPT|NOTADB)/.test(error.code) ? [error.message] : [];
+  texts = /^SQLITE_(CORRUPT|NOTADB)/.test(error.code) ? [error.message] : [];
 }
-parentPort.postMessage(lines);
+parentPort.postMessage(texts);
 `;
 
 /** Resolves with what is wrong; with nothing when the thread is ended or cannot be started. */
@@ -57,7 +64,7 @@ export function startCheck(file: string, size: number): { faults: Promise<string
   thread.unref();
   const faults = new Promise<string[]>((resolve) => {
     thread
-      .once("message", resolve)
+      .once("message", (texts: string[]) => resolve(texts.flatMap((text) => text.split("\n")).filter(isFault)))
       .once("error", () => resolve([]))
       .once("exit", () => resolve([]));
   });

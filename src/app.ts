@@ -39,6 +39,9 @@ import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
 import { openStore } from "./store/sqlite-store.ts";
 
+export { backUpData } from "./store/backup.ts";
+export { examineData, type Examination } from "./store/examine.ts";
+
 export type AppOptions = {
   /** A directory, or `:memory:`. */
   data: string;

@@ -56,12 +56,30 @@ function restrictDirectory(path: string): void {
       `${path} is shared by all users of this machine. Choose a --data directory inside it, such as ${join(path, "hookyard")}.`,
     );
   }
-  for (const directory of [path, ...ownDirectories.map((name) => join(path, name)).filter(existsSync)]) {
-    restrict(directory);
-    for (const entry of readdirSync(directory, { withFileTypes: true })) {
-      if (entry.isFile() && (directory !== path || ownFile.test(entry.name))) restrict(join(directory, entry.name));
-    }
-  }
+  for (const own of ownPathsIn(path)) restrict(own);
+}
+
+/** The directory, and what Hookyard keeps in it. */
+function ownPathsIn(path: string): string[] {
+  const directories = [path, ...ownDirectories.map((name) => join(path, name)).filter((directory) => existsSync(directory))];
+  return directories.flatMap((directory) => [
+    directory,
+    ...readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && (directory !== path || ownFile.test(entry.name)))
+      .map((entry) => join(directory, entry.name)),
+  ]);
+}
+
+/** What other users could read of a data directory, a sentence each. */
+export function rightsFaultsOf(path: string): string[] {
+  if (process.platform === "win32") return [];
+  const { uid } = statSync(path);
+  const owner = uid === process.geteuid?.() ? [] : [`${path} belongs to another user (uid ${uid}).`];
+  const open = ownPathsIn(path).flatMap((own) => {
+    const mode = statSync(own).mode & 0o777;
+    return (mode & othersMode) === 0 ? [] : [`Other users can read ${own} (its mode is ${mode.toString(8)}).`];
+  });
+  return [...owner, ...open];
 }
 
 /** Only takes rights away: what its owner made read-only stays so. */

@@ -9,13 +9,36 @@ import { fileURLToPath } from "node:url";
 
 const oldestNode = 24;
 
+type Command = { summary: string; run(options: { args: string[]; root: string; version: string }): Promise<number> };
+
+/** Each is loaded when it is asked for. */
+const commands: Record<string, Command> = {
+  serve: {
+    summary: "Runs the pipeline, the test endpoints and the inspector.",
+    run: async (options) => (await import("./serve-command.ts")).serveCommand(options),
+  },
+  run: {
+    summary: "Runs scenario files.",
+    run: async (options) => (await import("./run-command.ts")).runCommand(options),
+  },
+  doctor: {
+    summary: "Checks a data directory, also while Hookyard runs on it. Changes nothing.",
+    run: async (options) => (await import("./doctor-command.ts")).doctorCommand(options),
+  },
+  backup: {
+    summary: "Copies the data into one file, also while Hookyard runs on it.",
+    run: async (options) => (await import("./backup-command.ts")).backupCommand(options),
+  },
+};
+
 const help = `Usage: hookyard <command> [flags]
 
-  serve        Runs the pipeline, the test endpoints and the inspector. hookyard serve --help lists its flags.
-  run          Runs scenario files. hookyard run --help lists its flags.
+${Object.entries(commands)
+  .map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`)
+  .join("\n")}
 
   --version    The version.
-  --help       This text.`;
+  --help       This text. hookyard <command> --help lists the flags of a command.`;
 
 // Whoever reads the output may stop reading; that is no reason to end.
 process.stdout.on("error", () => undefined);
@@ -32,14 +55,6 @@ async function run([command, ...args]: string[]): Promise<number> {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
   switch (command) {
-    case "serve": {
-      const { serveCommand } = await import("./serve-command.ts");
-      return serveCommand({ args, root, version });
-    }
-    case "run": {
-      const { runCommand } = await import("./run-command.ts");
-      return runCommand({ args, root, version });
-    }
     case "--help":
     case "-h":
     case "help":
@@ -52,8 +67,11 @@ async function run([command, ...args]: string[]): Promise<number> {
     case undefined:
       process.stderr.write("hookyard needs a command. hookyard --help lists them.\n");
       return 2;
-    default:
+    default: {
+      const known = Object.hasOwn(commands, command) ? commands[command] : undefined;
+      if (known !== undefined) return known.run({ args, root, version });
       process.stderr.write(`hookyard has no command ${command}. hookyard --help lists them.\n`);
       return 2;
+    }
   }
 }

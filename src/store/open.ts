@@ -136,12 +136,7 @@ function inspect(opening: Opening): void {
     try {
       refuseUnfit(db, opening);
       // SQLite has read the log by now, up to where it stops making sense.
-      const read = framesOf(file);
-      if (left !== null && read !== null && left.salts === read.salts && read.frames < left.frames) {
-        throw new OpenError(
-          `${logOf(file)} is damaged or cut off: ${read.frames} of its ${left.frames} pages can be read. It held the newest data. ${acceptLoss(data)}`,
-        );
-      }
+      refuseLostFrames({ file, data, left, read: framesOf(file) });
       const [fault] = size <= checkedAtStart ? faultsIn(db, size) : [];
       if (fault !== undefined) throw new OpenError(damaged(file, ` (${fault})`));
     } finally {
@@ -152,8 +147,18 @@ function inspect(opening: Opening): void {
   }
 }
 
+type Frames = ReturnType<typeof framesOf>;
+
+/** `left`: what the index beside the log said before SQLite read the log; `read`: what it says afterwards. */
+export function refuseLostFrames({ file, data, left, read }: { file: string; data: string; left: Frames; read: Frames }): void {
+  if (left === null || read === null || left.salts !== read.salts || read.frames >= left.frames) return;
+  throw new OpenError(
+    `${logOf(file)} is damaged or cut off: ${read.frames} of its ${left.frames} pages can be read. It held the newest data. ${acceptLoss(data)}`,
+  );
+}
+
 /** Throws when the file is not ours to write to, or not what it was. Answers the version of its format, 0 for an empty one. */
-function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
+export function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
   const version = db.pragma("user_version", { simple: true }) as number;
   const id = db.pragma("application_id", { simple: true }) as number;
   const isEmpty = version === 0 && id === 0 && db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() === 0;

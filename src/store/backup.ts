@@ -1,0 +1,87 @@
+/** `hookyard backup`: a copy of the data as one file, taken in one read transaction while a Hookyard goes on writing, and verified. */
+
+import { existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import Database from "better-sqlite3";
+import { OpenError } from "../app-errors.ts";
+import { createPrivateFile } from "../data-directory.ts";
+import { inconsistenciesIn } from "./consistency.ts";
+import { checkDataFile, logOf, sizeOf } from "./data-file.ts";
+import { faultsIn } from "./integrity.ts";
+import { markerName, readMarker } from "./marker.ts";
+import { migrations } from "./migrations/migrations.ts";
+import { dataFileName, lockFileName, openErrorOf, refuseUnfit } from "./open.ts";
+import { openForReading } from "./reading.ts";
+
+export type Backup = { file: string; bytes: number; messages: number };
+
+/** Throws an `OpenError` with a sentence; the file is then as it was. */
+export async function backUpData({ data, to, force }: { data: string; to: string; force: boolean }): Promise<Backup> {
+  const target = resolve(to);
+  refuseTarget(data, target, force);
+  const part = `${target}.part-${process.pid}`;
+  try {
+    await copy(data, part);
+    const messages = verify(part);
+    if (force) renameSync(part, target);
+    else {
+      // Unlike a rename, a link never replaces what has come there meanwhile.
+      linkSync(part, target);
+      rmSync(part);
+    }
+    return { file: target, bytes: statSync(target).size, messages };
+  } catch (error) {
+    for (const path of [part, logOf(part), `${part}-shm`]) rmSync(path, { force: true });
+    if (error instanceof OpenError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw new OpenError(`${target} is there already. --force replaces it.`);
+    throw code?.startsWith("SQLITE_") === true
+      ? openErrorOf(error, data)
+      : new OpenError(`${target} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function refuseTarget(data: string, target: string, force: boolean): void {
+  if (sizeOf(join(data, dataFileName)) === null && readMarker(data) === null) throw new OpenError(`${data} holds no data of Hookyard.`);
+  const own = [dataFileName, `${dataFileName}-wal`, `${dataFileName}-shm`, lockFileName, markerName, "token"];
+  if (own.some((name) => join(resolve(data), name) === target))
+    throw new OpenError(`${target} belongs to the data itself. Name another file.`);
+  if (!existsSync(target)) return;
+  if (statSync(target).isDirectory()) throw new OpenError(`${target} is a directory. Name a file in it.`);
+  if (!force) throw new OpenError(`${target} is there already. --force replaces it.`);
+}
+
+async function copy(data: string, part: string): Promise<void> {
+  const file = join(data, dataFileName);
+  const marker = readMarker(data);
+  checkDataFile(file, data, marker);
+  createPrivateFile(part);
+  const { db, close } = openForReading(data);
+  try {
+    refuseUnfit(db, { file, data, marker });
+    // All pages in one step: a copy in several begins again whenever the Hookyard that runs has written.
+    await db.backup(part, { progress: () => 0x7fff_ffff });
+  } finally {
+    close();
+  }
+  // As one file without a log: the copy has the mode of the original.
+  const made = new Database(part);
+  made.pragma("journal_mode = DELETE");
+  made.close();
+}
+
+/** Answers how many messages are in it. */
+function verify(part: string): number {
+  const db = new Database(part, { readonly: true });
+  try {
+    const [fault] = faultsIn(db, statSync(part).size);
+    const [wrong] = db.pragma("user_version", { simple: true }) === migrations.length ? inconsistenciesIn(db) : [];
+    if (fault !== undefined)
+      throw new OpenError(`No backup was written: the copy is damaged, and so is the data (${fault}). hookyard doctor says more.`);
+    if (wrong !== undefined)
+      throw new OpenError(`No backup was written: the data has ${wrong.rows} ${wrong.what}. hookyard doctor says more.`);
+    return db.prepare<[], number>("SELECT count(*) FROM messages").pluck().get() ?? 0;
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * A data file for those who only read it, `hookyard doctor` and `hookyard backup`, whether a Hookyard runs on it or not. Changes
+ * nothing in the directory: where SQLite would create files beside the data, a temporary copy is read instead.
+ */
+
+import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { logOf } from "./data-file.ts";
+import { dataFileName, lockFileName, type Db } from "./open.ts";
+
+/** A writer that is committing, or cleaning up after a kill, is done by then. */
+const timeout = 5_000;
+
+export type Reading = { db: Db; file: string; close(): void };
+
+/** Throws what SQLite throws. */
+export function openForReading(data: string): Reading {
+  const file = join(data, dataFileName);
+  if (existsSync(logOf(file)) && existsSync(`${file}-shm`)) {
+    const db = new Database(file, { readonly: true, timeout });
+    return { db, file, close: () => void db.close() };
+  }
+  const copies = mkdtempSync(join(tmpdir(), "hookyard-reading-"));
+  try {
+    const copy = join(copies, dataFileName);
+    for (const [from, to] of [
+      [file, copy],
+      [logOf(file), logOf(copy)],
+    ] as const)
+      if (existsSync(from)) copyFileSync(from, to, constants.COPYFILE_FICLONE);
+    const db = new Database(copy, { readonly: true, timeout });
+    const close = (): void => {
+      db.close();
+      rmSync(copies, { recursive: true });
+    };
+    return { db, file: copy, close };
+  } catch (error) {
+    rmSync(copies, { recursive: true });
+    throw error;
+  }
+}
+
+/** Whether a Hookyard holds the directory's lock. */
+export function isInUse(data: string): boolean {
+  const file = join(data, lockFileName);
+  if (!existsSync(file)) return false;
+  const lock = new Database(file, { readonly: true, timeout: 0 });
+  try {
+    lock.prepare("SELECT count(*) FROM sqlite_master").get();
+    return false;
+  } catch (error) {
+    return (error as { code?: string }).code?.startsWith("SQLITE_BUSY") === true;
+  } finally {
+    lock.close();
+  }
+}

@@ -1,0 +1,180 @@
+/** `hookyard doctor` and `hookyard backup`, beside a Hookyard that runs and without one. */
+
+import { execFile } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { call, startHookyard, type Addresses } from "../../test/crash/hookyard-process.ts";
+import { startLoad } from "../../test/crash/load.ts";
+
+const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
+
+function temporary(): string {
+  const path = mkdtempSync(join(tmpdir(), "hookyard-doctor-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function hookyard(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [cli, ...args], (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }));
+  });
+}
+
+async function start(data: string) {
+  const running = startHookyard(data);
+  onTestFinished(async () => {
+    running.kill("SIGKILL");
+    await running.ended;
+  });
+  const addresses = await running.ready;
+  if (addresses === null) throw new Error((await running.ended).errors);
+  return { addresses, end: (signal: "SIGTERM" | "SIGKILL") => (running.kill(signal), running.ended) };
+}
+
+async function fill(addresses: Addresses): Promise<Set<string>> {
+  const source = await call<{ id: string }>(addresses, "POST", "sources", { name: "Shop", writeKey: "key" });
+  await call(addresses, "POST", "destinations", {
+    name: "Out",
+    sourceIds: [source.id],
+    webhooks: [{ url: "http://127.0.0.1:1/" }],
+    sharedSecret: "s3cret",
+  });
+  const accepted = new Set<string>();
+  const load = startLoad({ ingestUrl: addresses.ingestUrl, writeKey: "key", prefix: "m", accepted });
+  await expect.poll(() => accepted.size, { timeout: 15_000 }).toBeGreaterThan(100);
+  await load.stop();
+  return accepted;
+}
+
+/** Names and bytes; of the index beside the log, which SQLite builds anew, the name alone. */
+const contents = (data: string): [string, string][] =>
+  readdirSync(data).map((name) => [name, name.endsWith("-shm") ? "" : readFileSync(join(data, name), "latin1")]);
+
+type Examined = { inUse: boolean; rows: Record<string, number>; findings: { level: string; message: string; cure: string }[] };
+
+test(
+  "doctor finds nothing wrong beside a running Hookyard, after a kill and after a clean end, and changes nothing",
+  { timeout: 60_000 },
+  async () => {
+    const data = join(temporary(), "data");
+    const first = await start(data);
+    const accepted = await fill(first.addresses);
+    const beside = await hookyard("doctor", "--data", data, "--json");
+    expect(beside).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(beside.out)).toMatchObject({ inUse: true, rows: { sources: 1, destinations: 1 }, findings: [] });
+
+    await first.end("SIGKILL");
+    const killed = contents(data);
+    const after = await hookyard("doctor", "--data", data, "--json");
+    const { inUse, rows, findings } = JSON.parse(after.out) as Examined;
+    expect([after.code, inUse, findings]).toEqual([0, false, []]);
+    expect(rows["messages"]).toBeGreaterThanOrEqual(accepted.size);
+    expect(contents(data)).toEqual(killed);
+
+    const second = await start(data);
+    await second.end("SIGTERM");
+    const ended = contents(data);
+    const text = await hookyard("doctor", "--data", data);
+    expect(text).toMatchObject({ code: 0, out: expect.stringMatching(/not in use[^]*log: missing[^]*\nNothing is wrong\.\n$/) });
+    expect(contents(data)).toEqual(ended);
+  },
+);
+
+test("doctor lists what is wrong with what to do, and ends with 1", async () => {
+  const data = join(temporary(), "data");
+  const running = await start(data);
+  await fill(running.addresses);
+  await running.end("SIGTERM");
+  const db = new Database(join(data, "hookyard.db"));
+  db.exec("UPDATE message_counts SET n = n + 1; DELETE FROM messages WHERE id = 3; UPDATE deliveries SET state = 6 WHERE id = 1");
+  db.close();
+  writeFileSync(join(data, "token"), "x", { mode: 0o644 });
+  rmSync(join(data, "token"));
+  writeFileSync(join(data, "token"), "x", { mode: 0o644 });
+  const { code, out } = await hookyard("doctor", "--data", data, "--json");
+  const { findings } = JSON.parse(out) as Examined;
+  expect(code).toBe(1);
+  const said = findings.map(({ level, message }) => `${level}: ${message}`).join("\n");
+  expect(said).toMatch(/error: \d+ message counts that differ from the rows/);
+  expect(said).toMatch(/error: 1 deliveries of no message/);
+  expect(said).toMatch(/error: 1 messages that are not in the first state/);
+  expect(said).toMatch(/warning: Other users can read .*token \(its mode is 644\)/);
+  expect(findings.every(({ cure }) => cure.length > 20)).toBe(true);
+  rmSync(join(data, "hookyard.db"));
+  expect(await hookyard("doctor", "--data", data)).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/is missing, although it held data/),
+  });
+});
+
+test("doctor and backup say in a line what they cannot do", async () => {
+  const empty = temporary();
+  const ends = await Promise.all([
+    hookyard("doctor", "--data", join(empty, "none")),
+    hookyard("doctor", "--data", empty),
+    hookyard("doctor", "--colour"),
+    hookyard("backup"),
+    hookyard("backup", "x", "--data", empty),
+    hookyard("backup", "x", "--data", ":memory:"),
+  ]);
+  expect(ends.map(({ code }) => code)).toEqual([2, 2, 2, 2, 1, 2]);
+  for (const { out, err } of ends) expect([out, err.trimEnd().split("\n").length]).toEqual(["", 1]);
+});
+
+test("a backup taken under load is one checked file for its owner, and restores into a new directory", { timeout: 60_000 }, async () => {
+  const parent = temporary();
+  const data = join(parent, "data");
+  const running = await start(data);
+  const before = await fill(running.addresses);
+  const during = new Set<string>();
+  const load = startLoad({ ingestUrl: running.addresses.ingestUrl, writeKey: "key", prefix: "late", accepted: during });
+  const file = join(parent, "backup.db");
+  const made = await hookyard("backup", file, "--data", data, "--json");
+  await load.stop();
+  expect(made).toMatchObject({ code: 0, err: "" });
+  expect(JSON.parse(made.out)).toMatchObject({ file, messages: expect.any(Number) });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(parent).toSorted()).toEqual(["backup.db", "data"]);
+
+  expect(await hookyard("backup", file, "--data", data)).toMatchObject({ code: 1, err: expect.stringContaining("--force") });
+  expect((await hookyard("backup", file, "--data", data, "--force")).code).toBe(0);
+  expect(await hookyard("backup", join(data, "hookyard.db"), "--data", data, "--force")).toMatchObject({ code: 1 });
+  await running.end("SIGTERM");
+
+  const restored = join(parent, "restored");
+  mkdirSync(restored);
+  copyFileSync(file, join(restored, "hookyard.db"));
+  const { addresses, end } = await start(restored);
+  const { items } = await call<{ items: { hasSharedSecret: boolean; name: string }[] }>(addresses, "GET", "destinations");
+  expect(items).toMatchObject([{ name: "Out", hasSharedSecret: true }]);
+  expect(addresses.token).not.toBe(running.addresses.token);
+  await end("SIGTERM");
+  const db = new Database(join(restored, "hookyard.db"), { readonly: true });
+  const there = new Set(db.prepare<[], string>("SELECT message_id FROM messages").pluck().all());
+  db.close();
+  expect([...before].filter((id) => !there.has(id))).toEqual([]);
+  expect(during.size).toBeGreaterThan(0);
+  expect((await hookyard("doctor", "--data", restored)).code).toBe(0);
+});
+
+test("a backup of damaged data is not written", async () => {
+  const parent = temporary();
+  const data = join(parent, "data");
+  const running = await start(data);
+  await fill(running.addresses);
+  await running.end("SIGTERM");
+  const file = join(data, "hookyard.db");
+  const bytes = readFileSync(file);
+  bytes.fill(0xa5, bytes.length - 8192);
+  writeFileSync(file, bytes);
+  expect(await hookyard("backup", join(parent, "copy.db"), "--data", data)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/damaged/),
+  });
+  expect(existsSync(join(parent, "copy.db"))).toBe(false);
+  expect(readdirSync(parent)).toEqual(["data"]);
+});

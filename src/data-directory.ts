@@ -85,9 +85,10 @@ export function rightsFaultsOf(path: string): string[] {
 /** Only takes rights away: what its owner made read-only stays so. */
 function restrict(path: string): void {
   try {
-    const { mode } = statSync(path);
-    if ((mode & othersMode) === 0) return;
-    chmodSync(path, mode & 0o7700);
+    const stat = statSync(path);
+    const allowed = stat.isDirectory() ? directoryMode : fileMode;
+    if ((stat.mode & 0o777 & ~allowed) === 0) return;
+    chmodSync(path, stat.mode & allowed);
     if ((statSync(path).mode & othersMode) === 0) return;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;

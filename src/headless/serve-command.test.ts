@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -103,28 +103,37 @@ describe("hookyard serve", () => {
     expect(await running.ended).toEqual({ code: 0, err: expect.stringMatching(/^Warning: Hookyard listens on 0\.0\.0\.0\. .*\n$/) });
   });
 
-  test.runIf(process.platform === "linux")(
-    "opens the inspector with its token when asked to, and says when that is not possible",
-    async () => {
+  test.runIf(process.platform === "linux").each([":memory:", "a directory"])(
+    "opens the inspector with its token when asked to, which no argument of a program shows, with the data in %s",
+    async (where) => {
+      const data = where === ":memory:" ? where : join(directory, "data");
       const opened = join(directory, "opened");
       writeFileSync(join(directory, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`, {
         mode: 0o755,
       });
-      const flags = ["--data", ":memory:", ...freePorts, "--json", "--open"];
+      const flags = ["--data", data, ...freePorts, "--json", "--open"];
       const running = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
-      const without = serveIn({ PATH: "/nowhere" }, ...flags);
       const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
-      await expect.poll(() => existsSync(opened)).toBe(true);
-      expect(readFileSync(opened, "utf8")).toBe(`${uiUrl}/#token=${token}`);
+      await expect.poll(() => existsSync(opened), { timeout: 10_000 }).toBe(true);
+      const argument = readFileSync(opened, "utf8");
+      expect(argument).not.toContain(token);
+      const page = fileURLToPath(argument);
+      expect(statSync(page).mode & 0o777).toBe(0o600);
+      expect(statSync(dirname(page)).mode & 0o777).toBe(0o700);
+      expect(readFileSync(page, "utf8")).toContain(`content="0; url=${uiUrl}/#token=${token}"`);
       running.child.kill("SIGTERM");
       expect(await running.ended).toEqual({ code: 0, err: "" });
-
-      await without.line();
-      await expect.poll(without.said).toMatch(/^The browser could not be opened\. .*\n$/);
-      without.child.kill("SIGTERM");
-      expect((await without.ended).code).toBe(0);
+      expect(existsSync(page)).toBe(false);
     },
   );
+
+  test.runIf(process.platform === "linux")("says when no browser can be opened, and goes on", async () => {
+    const without = serveIn({ PATH: "/nowhere" }, "--data", ":memory:", ...freePorts, "--json", "--open");
+    await without.line();
+    await expect.poll(without.said, { timeout: 10_000 }).toMatch(/^The browser could not be opened\. .*\n$/);
+    without.child.kill("SIGTERM");
+    expect((await without.ended).code).toBe(0);
+  });
 
   // The second is where Linux has the system's store from.
   test.runIf(process.platform === "linux").each(["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"])(

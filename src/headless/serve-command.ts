@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { OpenError, PortTaken } from "../app-errors.ts";
 import { wallNow } from "../engine/wall.ts";
 import { createControlPort } from "./http-api.ts";
-import { openUrl } from "./open-url.ts";
+import { openInspector } from "./open-inspector.ts";
 import type { ServeFlags } from "./serve-flags.ts";
 import { isLoopback, parseServeFlags, portFlags, serveHelp } from "./serve-flags.ts";
 import { createStaticPages } from "./static-pages.ts";
@@ -55,8 +55,9 @@ async function start({ flags, root, version }: { flags: ServeFlags; root: string
     const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
     const control = createControlPort({ api: app.api, token, pages, host, port: ports.ui, report });
     const uiUrl = await control.start();
-    announce({ flags, version, token, uiUrl, ...addresses });
+    const closePage = announce({ flags, version, token, uiUrl, ...addresses });
     return async () => {
+      closePage();
       await control.stop();
       await app.stop();
     };
@@ -100,7 +101,8 @@ type Running = {
   dataDir: string | null;
 };
 
-function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpointsTlsUrl, dataDir }: Running): void {
+/** Answers how to remove what it left for the browser. */
+function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpointsTlsUrl, dataDir }: Running): () => void {
   const inspectorUrl = `${uiUrl}/#token=${token}`;
   if (flags.json) {
     say(JSON.stringify({ event: "ready", ingestUrl, uiUrl, token, endpointsUrl, endpointsTlsUrl, dataDir }));
@@ -116,7 +118,7 @@ function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpo
   if (!isLoopback(flags.host)) {
     warn(`Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`);
   }
-  if (flags.open) openUrl(inspectorUrl, warn);
+  return flags.open ? openInspector({ url: inspectorUrl, dataDir, say: warn }) : () => {};
 }
 
 function sentenceOf(error: unknown, flags: ServeFlags): string {

@@ -62,15 +62,30 @@ export const configurationCalls = [
     method: "GET",
     path: "/api/configuration",
     summary: "The whole configuration as one document.",
-    query: z.strictObject({ secrets: z.boolean().default(false).describe("With the shared secrets, which are left out otherwise.") }),
+    query: z.strictObject({
+      secrets: z
+        .boolean()
+        .default(false)
+        .describe(
+          "With the shared secrets and with the credentials in webhooks' URLs and headers. Otherwise a shared secret is left out, and `left-out` stands for each credential.",
+        ),
+    }),
     answer: configurationDocument,
   }),
   defineCall({
     name: "configuration.import",
     method: "POST",
     path: "/api/configuration",
-    summary: "Makes what is new, changes what has the same write key, name or key, leaves everything else.",
+    summary:
+      "Makes what is new, changes what has the same write key, name or key, leaves everything else. A credential that is `left-out` stays as it is here.",
     body: configurationDocument,
-    answer: z.object({ created: z.int(), updated: z.int() }),
+    answer: z.object({
+      created: z.int(),
+      updated: z.int(),
+      missing: z
+        .array(z.string())
+        .optional()
+        .describe("Credentials that were left out of the document and are not known here: enter them."),
+    }),
   }),
 ] as const;

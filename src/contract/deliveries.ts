@@ -162,7 +162,13 @@ export const deliveryCalls = [
     params: byId(id),
     answer: deliverySummary,
   }),
-  defineCall({ name: "jobs.list", method: "GET", path: "/api/jobs", summary: "Jobs since the start.", answer: listOf(job) }),
+  defineCall({
+    name: "jobs.list",
+    method: "GET",
+    path: "/api/jobs",
+    summary: "Jobs since the start: those that run, and the newest hundred that have ended.",
+    answer: listOf(job),
+  }),
   defineCall({
     name: "jobs.get",
     method: "GET",

@@ -49,6 +49,8 @@ async function start({ flags, root, version }: { flags: ServeFlags; root: string
     if (configuration !== null) {
       const { status, body } = await app.api.call("configuration.import", configuration);
       if (status >= 400) throw new Refusal(`${flags.config}: ${(body as { message: string }).message}`);
+      const { missing = [] } = body as { missing?: string[] };
+      for (const what of missing) warn(`${flags.config}: a credential was left out, and is not known here. Enter it: ${what}.`);
     }
     const addresses = await app.start();
     const token = readOrMakeToken(addresses.dataDir);

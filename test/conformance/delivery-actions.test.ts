@@ -213,6 +213,20 @@ describe("retry all", () => {
     expect(busy.requests).toHaveLength(450 + cancelled.retried);
     expect(await app.refused("jobs.cancel", { id: "job_zzzzzzzzz" })).toMatchObject({ status: 404 });
   });
+
+  test("jobs that have ended are forgotten, except the newest hundred", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const ids: string[] = [];
+    for (let n = 0; n < 130; n += 1) {
+      const job = await app.call("deliveries.retryAll", { filter: {} });
+      if ("id" in job) ids.push(job.id);
+    }
+    const { items } = await app.call("jobs.list", {});
+    expect(ids).toHaveLength(130);
+    expect(items.length).toBeLessThanOrEqual(101);
+    expect(items.map(({ id }) => id)).toEqual(ids.slice(-items.length).reverse());
+    expect(await app.refused("jobs.get", { id: ids[0] ?? "" })).toMatchObject({ status: 404 });
+  });
 });
 
 describe("replay", () => {

@@ -1,4 +1,5 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
+import { urlWithoutCredentials, webhookWithKnown, webhookWithoutCredentials } from "../../domain/credentials.ts";
 import type { Problem } from "../../domain/problem.ts";
 import { invalid, isProblem } from "../../domain/problem.ts";
 import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
@@ -47,7 +48,7 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
     destinations: configuration.destinations().map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
       ...destination,
       sources: sourceIds.flatMap((id) => writeKeys.get(id) ?? []),
-      webhooks: webhooks.map(({ url, headers }) => ({ url, headers })),
+      webhooks: webhooks.map(({ url, headers }) => (secrets ? { url, headers } : webhookWithoutCredentials({ url, headers }))),
       ...(secrets ? { sharedSecret } : {}),
     })),
     ...exportComputations(pipeline),
@@ -57,30 +58,33 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       wire,
       flushAt,
       flushAfter,
-      endpoint,
+      endpoint: secrets || endpoint === null ? endpoint : urlWithoutCredentials(endpoint),
       strict,
     })),
   };
 }
 
-/** One thing of the document: what it would be in a sentence, and how it is taken over. */
-type Entry = { what: string; exists: boolean; apply: () => unknown };
+/** One thing of the document: what it would be in a sentence, how it is imported, and which left-out values are not known here either. */
+type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => unknown };
+
+type Imported = { created: number; updated: number; missing?: string[] };
 
 /** In the order in which things refer to each other. The first problem ends it. */
-async function importConfiguration(
-  pipeline: Pipeline,
-  document: ConfigurationDocument,
-): Promise<{ created: number; updated: number } | Problem> {
+async function importConfiguration(pipeline: Pipeline, document: ConfigurationDocument): Promise<Imported | Problem> {
   const twice = repeatedIn(document);
   if (twice !== null) return twice;
-  const done = { created: 0, updated: 0 };
-  const things = [settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries];
-  for (const entries of [...things, audienceEntries, computedTraitEntries]) {
-    for (const { what, exists, apply } of entries(pipeline, document)) {
+  const done: Imported = { created: 0, updated: 0 };
+  const things: ((pipeline: Pipeline, document: ConfigurationDocument) => Entry[])[] = [
+    ...[settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries],
+    ...[audienceEntries, computedTraitEntries],
+  ];
+  for (const entries of things) {
+    for (const { what, exists, missing = [], apply } of entries(pipeline, document)) {
       const answer = await apply();
       if (isProblem(answer)) return { ...answer, message: `${what}: ${answer.message}` };
       if (exists) done.updated += 1;
       else done.created += 1;
+      if (missing.length > 0) done.missing = [...(done.missing ?? []), ...missing];
     }
   }
   return done;
@@ -148,6 +152,8 @@ function endpointEntries({ endpoints }: Pipeline, { endpoints: drafts = [] }: Co
 function destinationEntries({ configuration }: Pipeline, { destinations = [] }: ConfigurationDocument): Entry[] {
   return destinations.map(({ sources, sharedSecret, webhooks, ...draft }, index) => {
     const existing = configuration.destinations().find((destination) => destination.name === draft.name);
+    const merged = webhooksFrom(webhooks).map((webhook) => webhookWithKnown(webhook, existing?.webhooks ?? []));
+    const missing = merged.flatMap((one) => one.missing.map((value) => `${draft.name}: ${value}`));
     const apply = () => {
       const sourceIds: DestinationDraft["sourceIds"] = [];
       for (const reference of sources) {
@@ -157,21 +163,24 @@ function destinationEntries({ configuration }: Pipeline, { destinations = [] }: 
       }
       // Audiences say by themselves where they go.
       for (const id of existing?.sourceIds ?? []) if (configuration.source(id)?.kind === "audience") sourceIds.push(id);
-      const complete: DestinationDraft = { ...draft, sourceIds, webhooks: webhooksFrom(webhooks) };
+      const complete: DestinationDraft = { ...draft, sourceIds, webhooks: merged.map(({ webhook }) => webhook) };
       if (sharedSecret !== undefined) complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
       return existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);
     };
-    return { what: `destinations[${index}]`, exists: existing !== undefined, apply };
+    return { what: `destinations[${index}]`, exists: existing !== undefined, missing, apply };
   });
 }
 
 function clientEntries({ clients }: Pipeline, { clients: drafts = [] }: ConfigurationDocument): Entry[] {
   return drafts.map((draft, index) => {
     const existing = clients.list().find((client) => client.name === draft.name);
+    // What was left out of it is what is there.
+    const isSame = typeof existing?.endpoint === "string" && draft.endpoint === urlWithoutCredentials(existing.endpoint);
+    const known = isSame ? { ...draft, endpoint: existing.endpoint } : draft;
     return {
       what: `clients[${index}]`,
       exists: existing !== undefined,
-      apply: () => (existing === undefined ? clients.create(draft) : clients.update(existing.id, draft)),
+      apply: () => (existing === undefined ? clients.create(known) : clients.update(existing.id, known)),
     };
   });
 }

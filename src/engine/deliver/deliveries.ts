@@ -14,6 +14,9 @@ const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired
 /** Deliveries of a job taken up between two turns of the event loop. */
 const jobSlice = 200;
 
+/** Jobs that have ended and can still be asked for: more than anybody looks at. */
+const maxEndedJobs = 100;
+
 type DeliveriesOptions = {
   store: DeliveryStore & Pick<QueryStore, "deliveries"> & Pick<ConfigurationStore, "destinations">;
   clock: Clock;
@@ -30,6 +33,11 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   const { store, clock, changes, kick } = options;
   const jobs = new Map<JobId, RetryJob>();
   let nextJob = 1;
+
+  function forgetOldJobs(): void {
+    const ended = [...jobs.values()].filter(({ state }) => state !== "running");
+    for (const { id } of ended.slice(0, -maxEndedJobs)) jobs.delete(id);
+  }
 
   const move = (delivery: DeliverySummary, state: DeliveryState, reason: string): Transition => ({
     deliveryId: delivery.id,
@@ -119,6 +127,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
     retryAll(filter) {
       const id = nextJob++ as JobId;
       const job: RetryJob = { id, state: "running", total: this.countRetryable(filter), done: 0, retried: 0 };
+      forgetOldJobs();
       jobs.set(id, job);
       changes.note("jobs", jobIds.format(id), true);
       run(job, filter).catch((error: unknown) => {

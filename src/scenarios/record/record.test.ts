@@ -155,4 +155,20 @@ steps:
     ]);
     expect(text).not.toContain("state: failed");
   });
+
+  test("writes no credentials of webhooks, and says so", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer" }] });
+    const headers = { "X-Api-Key": "s3cr3t", "X-Team": "a" };
+    await call("destinations.create", {
+      name: "Crm",
+      sourceIds: [source.id],
+      webhooks: [{ url: url.replace("//", "//ada:s3cr3t@"), headers }],
+    });
+    await send("/v1/track", { event: "E", userId: "u_1" });
+    const { text, notes } = await recorded();
+    expect(text).not.toContain("s3cr3t");
+    expect(text).toContain("X-Api-Key: left-out");
+    expect(notes).toContain("The value of the header X-Api-Key of Crm is not recorded: left-out stands in for it.");
+  });
 });

@@ -3,6 +3,7 @@
 import type { DestinationAnswer } from "../../contract/destinations.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { SourceAnswer } from "../../contract/sources.ts";
+import { headersWithoutCredentials, leftOut } from "../../domain/credentials.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import type { ScenarioPipeline } from "../run/pipeline.ts";
 import { certificateOf, programOf } from "./programs.ts";
@@ -51,7 +52,11 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
         attempts.flatMap((one) => one.attempts),
         note,
       );
-      return { endpoint, ...(certificate === null ? {} : { certificate }), ...(Object.keys(headers).length === 0 ? {} : { headers }) };
+      return {
+        endpoint,
+        ...(certificate === null ? {} : { certificate }),
+        ...(Object.keys(headers).length === 0 ? {} : { headers: recordedHeaders(name, headers, note) }),
+      };
     });
     const connected = sources.filter(({ id }) => destination.sourceIds.includes(id)).map(({ id }) => sourceNames.get(id) ?? "");
     written[name] = {
@@ -75,6 +80,15 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
     destination: (id) => destinationNames.get(id),
     endpoint: (destinationId, url) => endpointNames.get(`${destinationId} ${url}`),
   };
+}
+
+/** Scenarios are shared and committed. */
+function recordedHeaders(name: string, headers: Record<string, string>, note: Note): Record<string, string> {
+  const without = headersWithoutCredentials(headers);
+  for (const [header, value] of Object.entries(headers)) {
+    if (value !== without[header]) note(`The value of the header ${header} of ${name} is not recorded: ${leftOut} stands in for it.`);
+  }
+  return without;
 }
 
 function sourceMembers({ kind, mode, deduplicate, correctClockSkew }: SourceAnswer): NonNullable<ScenarioInput["sources"]>[string] {

@@ -10,7 +10,7 @@ import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { count } from "../../kit/words.ts";
 import { useOnce } from "../../stores/live-data.ts";
-import { harOfAttempts } from "../details/copy-as.ts";
+import { curlOfAttempt, harOfAttempts, hasCredentials } from "../details/copy-as.ts";
 import { announcedLength } from "./attempt-words.ts";
 import type { Attempt } from "./rounds.ts";
 import { requestSize, statusLine } from "./start-line.ts";
@@ -19,6 +19,7 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
   const { request, webhookUrl } = attempt;
   const [look, setLook] = useState<CodeLook>("text");
   const about = useOnce("about.get", {}).answer;
+  const copyHar = (credentials: boolean): void => void copyText(harOfAttempts([attempt], about?.version ?? "", { credentials }), "the HAR");
   return (
     <section className="recorded">
       <div className="recorded-head">
@@ -44,8 +45,19 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
                 </Button>
               }
               items={[
-                { label: "cURL with all its headers", icon: "copy", hint: "c", onSelect: onCopyCurl },
-                { label: "HAR", icon: "copy", onSelect: () => void copyText(harOfAttempts([attempt], about?.version ?? ""), "the HAR") },
+                { label: "cURL with its headers", icon: "copy", hint: "c", onSelect: onCopyCurl },
+                { label: "HAR", icon: "copy", onSelect: () => copyHar(false) },
+                ...(hasCredentials([attempt])
+                  ? ([
+                      "line",
+                      {
+                        label: "cURL with credentials",
+                        icon: "copy",
+                        onSelect: () => void copyText(curlOfAttempt(attempt, { credentials: true }), "the cURL command"),
+                      },
+                      { label: "HAR with credentials", icon: "copy", onSelect: () => copyHar(true) },
+                    ] as const)
+                  : []),
               ]}
             />
           </>

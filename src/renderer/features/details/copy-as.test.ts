@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { anAttempt } from "../attempt/attempt.fixture.ts";
-import { curlOfAttempt, curlOfIngest, harOfAttempts } from "./copy-as.ts";
+import { curlOfAttempt, curlOfIngest, harOfAttempts, hasCredentials } from "./copy-as.ts";
 
 const headers: [string, string][] = [
   ["authorization", "Basic d2s6"],
@@ -65,6 +65,44 @@ describe("cURL", () => {
     const body = lines.slice(lines.findIndex((line) => line.endsWith("@-")) + 1, -1);
     expect(Math.max(...body.map((line) => line.length))).toBe(76);
     expect(atob(body.join(""))).toBe("\u00c3\u00a9".repeat(100_001));
+  });
+});
+
+describe("credentials", () => {
+  const secret = "s3cr3t";
+  const attempt = anAttempt({
+    webhookUrl: `https://ada:${secret}@x/hook?token=${secret}&shop=42`,
+    request: {
+      sent: true,
+      method: "POST",
+      url: `https://ada:${secret}@x/hook?token=${secret}&shop=42`,
+      startLine: `POST /hook?token=${secret}&shop=42 HTTP/1.1`,
+      headers: [
+        ["Authorization", `Basic ${btoa(`ada:${secret}`)}`],
+        ["X-Api-Key", secret],
+        ["X-Team", "billing"],
+      ],
+      body: "{}",
+    },
+  });
+
+  test("are left out of cURL and HAR unless they are asked for", () => {
+    for (const text of [curlOfAttempt(attempt), harOfAttempts([attempt], "0.1.0")]) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(btoa(`ada:${secret}`));
+      expect(text).toContain("billing");
+      expect(text).toContain("shop=42");
+    }
+    expect(hasCredentials([attempt])).toBe(true);
+    expect(curlOfAttempt(attempt, { credentials: true })).toContain(`-u 'ada:${secret}'`.replaceAll("'", ""));
+    expect(harOfAttempts([attempt], "0.1.0", { credentials: true })).toContain(`token=${secret}`);
+  });
+
+  test("are left out of the call that brought a message, but for its write key", () => {
+    const sent: [string, string][] = [...headers, ["Cookie", secret]];
+    const command = curlOfIngest({ request: { ...request, headers: sent }, raw: "{}" }, "http://x");
+    expect(command).toContain("-u wk:");
+    expect(command).not.toContain(secret);
   });
 });
 

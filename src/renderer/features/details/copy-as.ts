@@ -1,6 +1,7 @@
 /** What was recorded, as a command for a shell or as an HTTP archive. Pure. */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { headerPairsWithoutCredentials, ingestHeadersWithoutCredentials, urlWithoutCredentials } from "../../../domain/credentials.ts";
 import { bytesOf, sizeOf, type RecordedBytes } from "../../kit/byte-rows.ts";
 import { shellQuoted } from "../../kit/shell-quoted.ts";
 import { requestVersion, statusLine } from "../attempt/start-line.ts";
@@ -8,6 +9,28 @@ import { requestVersion, statusLine } from "../attempt/start-line.ts";
 type Message = AnswerOf<"messages.get">;
 type Attempt = Message["deliveries"][number]["attempts"][number];
 type Headers = [string, string][];
+
+/** What the user asked for: the values of headers and parts of URLs that let others in are left out otherwise. */
+type Asked = { credentials?: boolean };
+
+export function attemptWithoutCredentials<One extends Attempt>(attempt: One): One {
+  const { request, response, webhookUrl } = attempt;
+  return {
+    ...attempt,
+    webhookUrl: urlWithoutCredentials(webhookUrl),
+    request: {
+      ...request,
+      url: urlWithoutCredentials(request.url),
+      startLine: request.startLine.split(" ").map(urlWithoutCredentials).join(" "),
+      headers: headerPairsWithoutCredentials(request.headers),
+    },
+    response: response === null ? null : { ...response, headers: headerPairsWithoutCredentials(response.headers) },
+  };
+}
+
+export function hasCredentials(attempts: readonly Attempt[]): boolean {
+  return attempts.some((attempt) => JSON.stringify(attemptWithoutCredentials(attempt)) !== JSON.stringify(attempt));
+}
 
 /** curl makes these itself, or they are about the bytes of a body that is written anew. */
 const madeByCurl = new Set([
@@ -30,11 +53,12 @@ export function curlOfIngest({ request, raw }: Pick<Message, "request" | "raw">,
   const isWhole = isSingle || sizeOf(raw) === request.size;
   const body = isWhole || typeof raw !== "string" ? raw : `{"batch":[${raw}]}`;
   const headers = request.headers.filter(([name]) => !madeByCurl.has(name.toLowerCase()));
-  return curl(ingestUrl + request.path, headers, body);
+  return curl(ingestUrl + request.path, ingestHeadersWithoutCredentials(headers), body);
 }
 
 /** The attempt again, with all the headers that were sent. */
-export function curlOfAttempt({ request, webhookUrl }: Attempt): string {
+export function curlOfAttempt(attempt: Attempt, { credentials = false }: Asked = {}): string {
+  const { request, webhookUrl } = credentials ? attempt : attemptWithoutCredentials(attempt);
   const headers = request.headers.filter(([name]) => !madeByCurl.has(name.toLowerCase()));
   return curl(request.url || webhookUrl, headers, request.body);
 }
@@ -83,8 +107,9 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 /** HTTP Archive 1.2, an entry for each attempt that sent something. */
-export function harOfAttempts(attempts: readonly Attempt[], version: string): string {
-  const entries = attempts.filter(({ request }) => request.sent).map(entryOf);
+export function harOfAttempts(attempts: readonly Attempt[], version: string, { credentials = false }: Asked = {}): string {
+  const sent = attempts.filter(({ request }) => request.sent);
+  const entries = (credentials ? sent : sent.map(attemptWithoutCredentials)).map(entryOf);
   return JSON.stringify({ log: { version: "1.2", creator: { name: "Hookyard", version }, entries } }, null, 2);
 }
 

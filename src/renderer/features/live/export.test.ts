@@ -111,3 +111,19 @@ describe("messages as HAR", () => {
 test("a file's name has the time in it and nothing that a file system refuses", () => {
   expect(fileNameOf("har", "2026-11-21T16:47:32.123Z")).toBe("hookyard-2026-11-21T16-47-32.har");
 });
+
+test("no file has the credentials of webhooks", () => {
+  const secret = "s3cr3t";
+  const sent = attempt("att_1", "2026-11-21T16:47:32.000Z");
+  const url = `http://ada:${secret}@127.0.0.1:4710/billing?api_key=${secret}`;
+  const open: Attempt = {
+    ...sent,
+    webhookUrl: url,
+    request: { ...sent.request, url, startLine: `POST /billing?api_key=${secret} HTTP/1.1`, headers: [["X-Auth-Token", secret]] },
+  };
+  const one = message("msg_1", "{}", [open]);
+  for (const file of [ndjsonOf([one]), harOf([one], "0.1.0")]) {
+    expect(file).not.toContain(secret);
+    expect(file).toContain("left-out");
+  }
+});

@@ -25,15 +25,19 @@ export function ConfigurationSection() {
     telling(async () => {
       const document = await call("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
-      return secrets ? "Saved, with the shared secrets in readable form." : "Saved, without the shared secrets.";
+      return secrets
+        ? "Saved, with the shared secrets and credentials in readable form."
+        : "Saved, without the shared secrets and credentials.";
     });
   const read = ({ currentTarget: input }: ChangeEvent<HTMLInputElement>): void => {
     const [chosen] = input.files ?? [];
     input.value = "";
     if (chosen === undefined) return;
     telling(async () => {
-      const { created, updated } = await call("configuration.import", documentOf(await chosen.text(), chosen.name));
-      return `Read ${chosen.name}: ${count(created)} made, ${count(updated)} changed, everything else left as it was.`;
+      const { created, updated, missing = [] } = await call("configuration.import", documentOf(await chosen.text(), chosen.name));
+      const toEnter =
+        missing.length === 0 ? "" : ` These credentials were left out of the file: enter them in Destinations. ${missing.join("; ")}.`;
+      return `Read ${chosen.name}: ${count(created)} made, ${count(updated)} changed, everything else left as it was.${toEnter}`;
     });
   };
 
@@ -44,7 +48,7 @@ export function ConfigurationSection() {
         makes what is new, changes what has the same write key or name, and leaves everything else.
       </p>
       <CheckField
-        label="With the shared secrets, in readable form"
+        label="With the shared secrets and credentials, in readable form"
         checked={secrets}
         onChange={(event) => setSecrets(event.currentTarget.checked)}
       />

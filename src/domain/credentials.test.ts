@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { headersWithoutCredentials, urlWithoutCredentials, webhookWithKnown, webhookWithoutCredentials } from "./credentials.ts";
+
+test.each([
+  ...["Authorization", "authorization", "X-Api-Key", "x-apikey", "X-RapidAPI-Key", "Ocp-Apim-Subscription-Key", "X-Auth-Token"],
+  ...[
+    "Cookie",
+    "X-Access-Token",
+    "X-Hook-Secret",
+    "X-Password",
+    "api_key",
+    "xApiKey",
+    "X-Session-Id",
+    "AccessToken",
+    "X-Amz-Security-Token",
+  ],
+])("the value of the header %s is left out", (name) => {
+  expect(headersWithoutCredentials({ [name]: "abc" })).toEqual({ [name]: "left-out" });
+});
+
+test.each(["X-Team", "X-Signature", "Idempotency-Key", "X-Request-Id", "Accept", "X-Author", "X-Keyboard", "X-Tokenizer"])(
+  "the value of the header %s stays",
+  (name) => {
+    expect(headersWithoutCredentials({ [name]: "abc" })).toEqual({ [name]: "abc" });
+  },
+);
+
+test.each([
+  ["https://example.com/hook?shop=42#part", "https://example.com/hook?shop=42#part"],
+  ["https://ada:pw@example.com/", "https://left-out:left-out@example.com/"],
+  ["https://token@example.com", "https://left-out@example.com"],
+  ["https://a:b@c@example.com/x", "https://left-out:left-out@example.com/x"],
+  ["http://[::1]:4700/?token=a%20b&x=@", "http://[::1]:4700/?token=left-out&x=@"],
+  ["https://x/?a=1&API_KEY=2&sig=3", "https://x/?a=1&API_KEY=left-out&sig=left-out"],
+  ["https://x/?access%5Ftoken=1", "https://x/?access%5Ftoken=left-out"],
+  ["/hook?token=1", "/hook?token=left-out"],
+  ["not a url at all", "not a url at all"],
+  ["", ""],
+])("%s is shown as %s", (url, shown) => {
+  expect(urlWithoutCredentials(url)).toBe(shown);
+  expect(urlWithoutCredentials(shown)).toBe(shown);
+});
+
+test("what was left out is taken from the webhook that is there, and else named", () => {
+  const known = { url: "https://a:b@x/?token=1", headers: { Authorization: "Bearer 1", "X-Team": "a" } };
+  const drafted = webhookWithoutCredentials(known);
+  expect(webhookWithKnown(drafted, [{ url: "https://y/", headers: {} }, known])).toEqual({ webhook: known, missing: [] });
+  expect(webhookWithKnown({ ...drafted, headers: { authorization: "Bearer 2" } }, [known])).toEqual({
+    webhook: { url: known.url, headers: { authorization: "Bearer 2" } },
+    missing: [],
+  });
+  expect(webhookWithKnown(drafted, []).missing).toHaveLength(2);
+  expect(webhookWithKnown({ url: "https://x/left-out", headers: { "X-Team": "left-out" } }, []).missing).toEqual([]);
+});

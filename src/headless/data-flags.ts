@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { defaultDataDirectory } from "./data-directory.ts";
 
-export type DataFlags = { data: string; json: boolean; force: boolean; files: string[] };
+type DataFlags = { data: string; json: boolean; force: boolean; files: string[] };
 
 const dataFlag = `  --data DIR    The data directory. Default: ${defaultDataDirectory()}`;
 
@@ -51,9 +51,9 @@ export function parseDataFlags(command: "doctor" | "backup", args: string[]): Da
     return { wrong: `${reason}. ${more}` };
   }
   const { values, positionals: files } = parsed;
-  if (values.help === true) return "help";
+  if (values.help) return "help";
   const data = values.data ?? defaultDataDirectory();
   if (data === "" || data === ":memory:") return { wrong: `--data needs a directory. ${more}` };
   if (command === "backup" && files.length !== 1) return { wrong: `hookyard backup needs one file to write to. ${more}` };
-  return { data: resolve(data), json: values.json === true, force: values.force === true, files };
+  return { data: resolve(data), json: values.json, force: values.force === true, files };
 }

@@ -32,7 +32,7 @@ const checkAgainMs = 60_000;
 const triedBytes = 256 * 1024;
 
 /** The data file of a directory; null in memory. */
-export type DataFile = { data: string; file: string; database: string };
+type DataFile = { data: string; file: string; database: string };
 
 type Identity = { path: string; inode: number; device: number };
 

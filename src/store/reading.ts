@@ -13,7 +13,7 @@ import { dataFileName, lockFileName, type Db } from "./open.ts";
 /** A writer that is committing, or cleaning up after a kill, is done by then. */
 const timeout = 5_000;
 
-export type Reading = { db: Db; file: string; close(): void };
+type Reading = { db: Db; file: string; close(): void };
 
 /** Throws what SQLite throws. */
 export function openForReading(data: string): Reading {

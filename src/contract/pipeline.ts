@@ -14,7 +14,7 @@ const stats = z
     trouble: z
       .string()
       .nullable()
-      .describe("Why the data file took nothing in when a message came or an attempt was recorded last; null when it did."),
+      .describe("What is wrong with the data file: damaged, gone, or the last write failed. Null when nothing is known to be wrong."),
   })
   .meta({ id: "Stats" });
 

@@ -49,7 +49,7 @@ export type Pipeline = {
   changes: ChangeFeed;
   /** Waits until nothing is queued or being sent. On a paused clock, what a test endpoint holds is not waited for. */
   settle(timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }>;
-  /** Why the data file took nothing in when a message came last; null when it did. */
+  /** What is wrong with the data file; null when nothing is known to be. */
   trouble(): Problem | null;
   rates(): { ingestedPerSecond: number; attemptsPerSecond: number };
   reset(what: "messages" | "everything"): Promise<void>;

@@ -8,7 +8,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { fileMode } from "../data-directory.ts";
 
 const pageName = "hookyard.open.html";
 
@@ -28,7 +27,7 @@ export function openInspector({ url, dataDir, say }: OpenOptions): () => void {
   const remove = () => rmSync(dataDir === null ? directory : page, { recursive: true, force: true });
   try {
     rmSync(page, { force: true });
-    writeFileSync(page, leadingTo(url), { mode: fileMode, flag: "wx" });
+    writeFileSync(page, leadingTo(url), { mode: 0o600, flag: "wx" });
   } catch {
     refuse();
     return remove;

@@ -58,7 +58,7 @@ function byMessage(bodies: string[]): Map<string, string[]> {
   return found;
 }
 
-test(`killed ${kills} times under load, it loses no accepted message and no attempt on record, and delivers everything`, async () => {
+test(`killed ${kills} times under load, it loses no accepted message and no attempt on record, and delivers everything`, { timeout: 20_000 * kills }, async () => {
   const seed = Number(process.env["CRASH_SEED"] ?? Date.now() % 1_000_000);
   onTestFailed(() => console.log(`CRASH_SEED=${seed} draws the same moments again.`));
   let drawn = 0;

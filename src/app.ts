@@ -31,7 +31,7 @@ import { createProfiles } from "./engine/profiles/profiles.ts";
 import { createRate } from "./engine/rate.ts";
 import { createReset } from "./engine/reset.ts";
 import { createSettle } from "./engine/settle.ts";
-import { storeFailure } from "./engine/store-failure.ts";
+import { reportTo, storeFailure } from "./engine/store-failure.ts";
 import { createUpkeep } from "./engine/upkeep.ts";
 import { wallNow } from "./engine/wall.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
@@ -72,10 +72,7 @@ export function createApp(options: AppOptions): App {
   const { data, host = "127.0.0.1", ports, clock: firstClock, version } = options;
   const dataDir = data === ":memory:" ? null : data;
   const store = openStore(data);
-  const report = (error: unknown): void => {
-    store.noteFailure(error);
-    (options.report ?? throwLater)(error);
-  };
+  const report = reportTo(store, options.report ?? throwLater);
   if (firstClock !== undefined && store.loadClock() === null) {
     store.saveClock({ now: firstClock.startAt, wallAt: wallNow(), mode: firstClock.mode, speed: 1 });
   }

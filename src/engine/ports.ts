@@ -6,12 +6,11 @@
 
 import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
 import type { AttemptId, DeliveryId, DestinationId, EndpointId, MessageRowId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
-import type { Problem } from "../domain/problem.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
 import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
 import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
-import type { UpkeepStore } from "./upkeep-ports.ts";
+import type { HealthStore, UpkeepStore } from "./upkeep-ports.ts";
 
 export type ConfigurationStore = {
   sources(): Source[];
@@ -327,15 +326,6 @@ export type QueryStore = {
   /** The message with the request that brought it, for replay. */
   messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
-};
-
-export type HealthStore = {
-  /** What is wrong with the data file; null when nothing is known to be. */
-  trouble(): Problem | null;
-  /** An error that a call of the store threw, from wherever it arrives; all others are passed over. */
-  noteFailure(error: unknown): void;
-  /** Looks after the files from now on, and calls back when the trouble has changed. */
-  watch(onChange: () => void): void;
 };
 
 export type Store = ConfigurationStore &

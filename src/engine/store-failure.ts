@@ -1,6 +1,7 @@
 /** What a store's refusal means for whoever asked: nothing was written, and why. Recognised by its code, so that nothing here needs the driver. */
 
 import { problem, type Problem } from "../domain/problem.ts";
+import type { HealthStore } from "./upkeep-ports.ts";
 
 const sentences: readonly [prefix: string, sentence: string][] = [
   ["SQLITE_FULL", "The disk that holds Hookyard's data is full. Nothing was written, and nothing that was accepted is lost; make room."],
@@ -32,4 +33,12 @@ export function storeFailure(error: unknown): Problem | null {
   if (typeof code !== "string") return null;
   const sentence = sentences.find(([prefix]) => code.startsWith(prefix))?.[1];
   return sentence === undefined ? null : problem(503, "store_unavailable", sentence, { sqlite: code });
+}
+
+/** A report of errors that tells the store of its own too, from wherever they come. */
+export function reportTo(store: Pick<HealthStore, "noteFailure">, report: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    store.noteFailure(error);
+    report(error);
+  };
 }

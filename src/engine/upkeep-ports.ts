@@ -1,4 +1,6 @@
-/** What keeping the data small needs of a store. */
+/** What keeping the data small, and trusting it, needs of a store. */
+
+import type { Problem } from "../domain/problem.ts";
 
 export type UpkeepStore = {
   /** Removes up to `limit` settled messages beyond the limits; answers how many. Pinned messages stay. */
@@ -7,4 +9,13 @@ export type UpkeepStore = {
   clearMessages(): void;
   /** Removes the configuration too, except settings. */
   clearEverything(): void;
+};
+
+export type HealthStore = {
+  /** What is wrong with the data file; null when nothing is known to be. */
+  trouble(): Problem | null;
+  /** An error that a call of the store threw, from wherever it arrives; all others are passed over. */
+  noteFailure(error: unknown): void;
+  /** Looks after the files from now on, and calls back when the trouble has changed. */
+  watch(onChange: () => void): void;
 };

@@ -114,7 +114,7 @@ describe("hookyard serve", () => {
       const flags = ["--data", data, ...freePorts, "--json", "--open"];
       const running = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
       const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
-      await expect.poll(() => existsSync(opened), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => existsSync(opened)).toBe(true);
       const argument = readFileSync(opened, "utf8");
       expect(argument).not.toContain(token);
       const page = fileURLToPath(argument);
@@ -130,7 +130,7 @@ describe("hookyard serve", () => {
   test.runIf(process.platform === "linux")("says when no browser can be opened, and goes on", async () => {
     const without = serveIn({ PATH: "/nowhere" }, "--data", ":memory:", ...freePorts, "--json", "--open");
     await without.line();
-    await expect.poll(without.said, { timeout: 10_000 }).toMatch(/^The browser could not be opened\. .*\n$/);
+    await expect.poll(without.said).toMatch(/^The browser could not be opened\. .*\n$/);
     without.child.kill("SIGTERM");
     expect((await without.ended).code).toBe(0);
   });

@@ -54,7 +54,7 @@ test("what looked like damage is over when a check of the whole file finds none"
   const { store } = openTestStore(temporaryDirectory());
   store.noteFailure(failing("SQLITE_CORRUPT_INDEX"));
   expect(store.trouble()).not.toBeNull();
-  await expect.poll(() => store.trouble(), { timeout: 10_000 }).toBeNull();
+  await expect.poll(() => store.trouble()).toBeNull();
 });
 
 test("a large file is checked after the start, and from the first finding on nothing is written", async () => {
@@ -71,7 +71,7 @@ test("a large file is checked after the start, and from the first finding on not
   closeSync(file);
   const { store } = openTestStore(data);
   store.watch(() => {});
-  await expect.poll(() => store.trouble()?.message, { timeout: 20_000 }).toMatch(/is damaged \(.+\).*hookyard doctor/);
+  await expect.poll(() => store.trouble()?.message).toMatch(/is damaged \(.+\).*hookyard doctor/);
   try {
     store.commit([request([{}])]);
     expect.unreachable();

@@ -26,7 +26,7 @@ async function startOnSmallDisk(url: string) {
       isPending: () => station.hasOwnWork(),
       isWaiting: () => station.hasOwnWaiting(),
       attemptsMade: () => station.attemptsMade,
-      trouble: () => station.trouble,
+      trouble: () => store.trouble(),
     },
     onOverdue: () => station.spreadOverdue(),
     onChange: () => {},
@@ -157,11 +157,11 @@ test("on a full disk an advance of the clock gets an answer, and goes on from th
   disk.leaveNoRoom();
   const refused = await disk.clock.advance({ to: "idle" });
   expect(refused).toMatchObject({ status: 503, code: "store_unavailable" });
-  expect(disk.station.trouble).toMatchObject({ code: "store_unavailable" });
+  expect(disk.store.trouble()).toMatchObject({ code: "store_unavailable" });
   expect(disk.clock.state().advance).toBeNull();
 
   disk.makeRoom();
-  await expect.poll(() => disk.station.trouble, { timeout: 5000 }).toBeNull();
+  await expect.poll(() => disk.store.trouble(), { timeout: 5000 }).toBeNull();
   expect(await disk.clock.advance({ to: "idle" })).toMatchObject({ endedEarly: null });
   expect(disk.store.countByState()).toMatchObject({ expired: 40, waiting: 0, sending: 0 });
   expectConsistent(disk.db);

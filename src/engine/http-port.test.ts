@@ -1,17 +1,19 @@
-import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { problem } from "../domain/problem.ts";
-import { answerBadInput, close, listen } from "./http-port.ts";
+import { problem, type Problem } from "../domain/problem.ts";
+import { answerBadInput, arrivalLimits, close, listen, maxRequestsPerTurn, serveRequests, type Handle } from "./http-port.ts";
 
 const servers: Server[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await close(server, 0);
 });
 
-function serverOf(handle: Parameters<typeof createServer>[1] = (_request, response) => void response.end()): Server {
-  const server = createServer(handle);
+function serverOf(handle: Handle = (_request, response) => void response.end(), options: ServerOptions = {}): Server {
+  const server = createServer(options);
   servers.push(server);
+  serveRequests(server, handle, (response: ServerResponse, { status, code }: Problem) => void response.writeHead(status).end(code));
   answerBadInput(server, problem(405, "no_proxy", "This is no proxy."));
   return server;
 }
@@ -74,5 +76,128 @@ describe("what is no request", () => {
     expect(head).toContain(`Content-Length: ${body.length}`);
     expect(JSON.parse(body)).toEqual({ code, message: expect.any(String) });
     await close(server, 60_000);
+  });
+});
+
+describe("a request that takes long to arrive", () => {
+  const limits = arrivalLimits({ headersMs: 100, requestMs: 300 });
+
+  /** Writes a byte at a time for as long as the other side listens. */
+  async function drip(port: number, head: string): Promise<string> {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    let text = "";
+    socket.on("data", (chunk) => (text += chunk.toString()));
+    socket.on("error", () => {});
+    socket.write(head);
+    const drops = setInterval(() => socket.write("x"), 20);
+    await new Promise((resolve) => socket.on("close", resolve));
+    clearInterval(drops);
+    return text;
+  }
+
+  test.each([
+    ["its headers", "POST / HTTP/1.1\r\nHost: h\r\nX: "],
+    ["its body", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n"],
+  ])("is refused while %s are still dripping, soon after its time is up", async (_, head) => {
+    const server = serverOf((request) => void request.resume(), limits);
+    expect(await drip(await listen(server, "127.0.0.1", 0), head)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("is looked for ten times within the shortest time that it may take", () => {
+    expect(limits.connectionsCheckingInterval).toBe(10);
+    expect(arrivalLimits({ headersMs: 10_000, requestMs: 30_000 }).connectionsCheckingInterval).toBe(1000);
+  });
+});
+
+describe("a connection that pipelines", () => {
+  test("keeps no other one waiting, and gets all its answers in order", async () => {
+    const many = 3000;
+    const handled: string[] = [];
+    const server = serverOf((request, response) => {
+      handled.push(request.url ?? "");
+      response.end(request.url);
+    });
+    const port = await listen(server, "127.0.0.1", 0);
+    const other = connect(port, "127.0.0.1");
+    await once(other, "connect");
+    const requests = Array.from({ length: many }, (_, n) => `GET /${n} HTTP/1.1\r\nHost: h\r\n${n === many - 1 ? "Connection: close\r\n" : ""}\r\n`);
+    const answered = answerTo(port, requests.join(""));
+    while (handled.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    other.write("GET /other HTTP/1.1\r\nHost: h\r\n\r\n");
+    await once(other, "data");
+    other.destroy();
+    expect(handled.indexOf("/other")).toBeLessThan(many / 2);
+    expect([...(await answered).matchAll(/\r\n\r\n(\/\d+)/g)].map(([, url]) => url)).toEqual(requests.map((_, n) => `/${n}`));
+  });
+
+  test("has so many requests handled in a turn of the event loop, whatever their bodies", async () => {
+    let now = 0;
+    let most = 0;
+    const server = serverOf((request, response) => {
+      if (now === 0) setImmediate(() => (now = 0));
+      most = Math.max(most, (now += 1));
+      request.resume().on("end", () => response.end());
+    });
+    const request = `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc`;
+    const last = request.replace("Host", "Connection: close\r\nHost");
+    const text = await answerTo(await listen(server, "127.0.0.1", 0), request.repeat(999) + last);
+    expect(text.match(/HTTP\/1\.1 200 /g)).toHaveLength(1000);
+    // Those that are read in a turn, and those that waited.
+    expect(most).toBeLessThanOrEqual(2 * maxRequestsPerTurn);
+  });
+
+  test("has nothing handled once it is gone", async () => {
+    let handled = 0;
+    const server = serverOf((request) => {
+      handled += 1;
+      request.socket.destroy();
+    });
+    const port = await listen(server, "127.0.0.1", 0);
+    expect(await answerTo(port, "GET / HTTP/1.1\r\nHost: h\r\n\r\n".repeat(100)).catch(() => "")).toBe("");
+    await close(server, 0);
+    expect(handled).toBeLessThanOrEqual(maxRequestsPerTurn);
+  });
+});
+
+describe("a request that the next reader might read as another one is refused, and its connection closed:", () => {
+  const head = "POST / HTTP/1.1\r\nHost: h\r\n";
+  test.each([
+    ["two Hosts", `${head}Host: other\r\nContent-Length: 0\r\n\r\n`],
+    ["two equal Hosts", `${head}hOST: h\r\nContent-Length: 0\r\n\r\n`],
+    ["Content-Length and Transfer-Encoding", `${head}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ["Transfer-Encoding and Content-Length", `${head}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`],
+    ["two Content-Lengths", `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
+    ["two equal Content-Lengths", `${head}Content-Length: 1\r\nContent-Length: 1\r\n\r\na`],
+    ["a list of Content-Lengths", `${head}Content-Length: 1, 1\r\n\r\na`],
+    ["a signed Content-Length", `${head}Content-Length: +1\r\n\r\na`],
+    ["a hexadecimal Content-Length", `${head}Content-Length: 0x1\r\n\r\na`],
+    ["a Content-Length beyond 64 bits", `${head}Content-Length: 99999999999999999999\r\n\r\na`],
+    ["Transfer-Encoding that does not end with chunked", `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ["an unknown Transfer-Encoding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+    ["two Transfer-Encodings", `${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`],
+    ["a space before the colon", `${head}Content-Length : 1\r\n\r\na`],
+    ["a folded header", `${head}X: a\r\n b\r\nContent-Length: 0\r\n\r\n`],
+    ["a header line that begins with a space", `POST / HTTP/1.1\r\n Host: h\r\nContent-Length: 0\r\n\r\n`],
+    ["lines that end with LF alone", "POST / HTTP/1.1\nHost: h\nContent-Length: 0\n\n"],
+    ["a header that ends with LF alone", `${head}X: a\nContent-Length: 0\r\n\r\n`],
+    ["a CR within a header", `${head}X: a\rContent-Length: 5\r\n\r\n`],
+    ["a NUL within a header", `${head}X: a\0b\r\nContent-Length: 0\r\n\r\n`],
+    ["a chunk size with a sign", `${head}Transfer-Encoding: chunked\r\n\r\n+1\r\na\r\n0\r\n\r\n`],
+    ["a chunk size with 0x", `${head}Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n`],
+    ["a chunk size beyond 64 bits", `${head}Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\na\r\n0\r\n\r\n`],
+    ["a chunk longer than its size", `${head}Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n`],
+    ["a chunk that ends with LF alone", `${head}Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n`],
+    ["endless chunk extensions", `${head}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`],
+    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+  ])("%s", async (_, bytes) => {
+    let bodies = "";
+    const server = serverOf((request, response) => {
+      request.on("data", (chunk: Buffer) => (bodies += chunk.toString())).on("end", () => response.end());
+    });
+    const port = await listen(server, "127.0.0.1", 0);
+    const text = await answerTo(port, `${bytes}GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n`);
+    expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(bodies).not.toContain("smuggled");
   });
 });

@@ -1,10 +1,101 @@
-/** What the HTTP ports of Hookyard have in common: how they begin, how they end, and what they say where no request ever was. */
+/**
+ * What the HTTP ports of Hookyard have in common: how they begin, how they end, how long a request may take to arrive,
+ * how many of a connection are handled at once, and the answer where there is no request.
+ */
 
 import { once } from "node:events";
-import { STATUS_CODES, type Server } from "node:http";
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { problem, type Problem } from "../domain/problem.ts";
 import { startTimer } from "./wall.ts";
+
+export type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * The options of a server whose requests must arrive within these times. Node looks for late ones at an interval, which is 30 s
+ * unless it is set: a tenth of the shorter time refuses them soon after they are late.
+ */
+export function arrivalLimits({ headersMs, requestMs }: { headersMs: number; requestMs: number }): ServerOptions {
+  return {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.ceil(Math.min(headersMs, requestMs) / 10),
+    // Each port refuses a missing Host, or accepts it, in its own words.
+    requireHostHeader: false,
+  };
+}
+
+/** Requests of one connection that are handled in one turn of the event loop: a browser opens no more than six connections. */
+export const maxRequestsPerTurn = 16;
+
+type Pipeline = { handled: number; waiting: (() => void)[] };
+
+/**
+ * Handles the server's requests. Of a connection that pipelines, `maxRequestsPerTurn` are handled in a turn of the event loop; the
+ * others wait, and nothing more is read of it until they are handled. So it keeps no other connection waiting.
+ */
+export function serveRequests(server: Server, handle: Handle, refuseRequest: (response: ServerResponse, reason: Problem) => void): void {
+  const pipelines = new WeakMap<Socket, Pipeline>();
+  const active = new Map<Socket, Pipeline>();
+
+  function receive(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const pipeline = pipelines.get(socket) ?? startPipeline(socket);
+    if (active.size === 0) setImmediate(nextTurn);
+    active.set(socket, pipeline);
+    const run = (): void => {
+      const wrong = ambiguous(request);
+      if (wrong === null) handle(request, response);
+      else {
+        request.resume();
+        response.setHeader("Connection", "close");
+        refuseRequest(response, wrong);
+      }
+    };
+    if (pipeline.handled < maxRequestsPerTurn) {
+      pipeline.handled += 1;
+      run();
+    } else {
+      pipeline.waiting.push(run);
+      socket.pause();
+    }
+  }
+
+  function startPipeline(socket: Socket): Pipeline {
+    const pipeline: Pipeline = { handled: 0, waiting: [] };
+    pipelines.set(socket, pipeline);
+    // Reading a request's body resumes the connection.
+    socket.on("resume", () => {
+      if (pipeline.waiting.length > 0) socket.pause();
+    });
+    return pipeline;
+  }
+
+  function nextTurn(): void {
+    for (const [socket, pipeline] of active) {
+      const now = pipeline.waiting.splice(0, maxRequestsPerTurn);
+      pipeline.handled = now.length;
+      if (now.length === 0) active.delete(socket);
+      // Requests of a connection that is gone get no answer, and change nothing.
+      else if (socket.destroyed) pipeline.waiting.length = 0;
+      else {
+        for (const run of now) run();
+        if (pipeline.waiting.length === 0) socket.resume();
+      }
+    }
+    if (active.size > 0) setImmediate(nextTurn);
+  }
+
+  server.on("request", receive);
+  server.on("checkExpectation", receive);
+}
+
+/** RFC 9112, 3.2: what has two Hosts is answered 400, because the next reader might choose the other one. */
+function ambiguous({ rawHeaders }: IncomingMessage): Problem | null {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
+  return hosts < 2 ? null : problem(400, "two_hosts", "The request has more than one Host header. Send one.");
+}
 
 /** The port that it listens on. Rejects with Node's own error. */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
@@ -13,7 +104,7 @@ export async function listen(server: Server, host: string, port: number): Promis
   return (server.address() as AddressInfo).port;
 }
 
-/** Takes no new connection and lets requests under way end, for so long. */
+/** Accepts no new connection and lets requests under way end, for so long. */
 export async function close(server: Server, limitMs: number): Promise<void> {
   if (!server.listening) return;
   const limit = startTimer(limitMs, () => server.closeAllConnections());

@@ -11,7 +11,7 @@ import { changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
 import type { Problem } from "../domain/problem.ts";
 import { isProblem, problem } from "../domain/problem.ts";
-import { answerBadInput, close, listen } from "../engine/http-port.ts";
+import { answerBadInput, arrivalLimits, close, listen, serveRequests } from "../engine/http-port.ts";
 import { urlOf } from "../engine/url-of.ts";
 import { streamChanges } from "./events.ts";
 import type { Guard } from "./guard.ts";
@@ -23,6 +23,8 @@ import type { StaticPages } from "./static-pages.ts";
 
 /** Calls that are under way when the host stops (a long `settle`) are cut after this. */
 const stopDeadlineMs = 1_000;
+/** A configuration of 8 MiB is imported over loopback. */
+const arrival = { headersMs: 10_000, requestMs: 60_000 };
 const openApiPath = "/api/openapi.json";
 
 export type ControlPort = {
@@ -55,9 +57,8 @@ export function createControlPort({
       else answerProblem(response, problem(500, "internal", "Something went wrong inside Hookyard. Its log on standard error says what."));
     });
   };
-  // A missing Host is refused by the guard, in the words of this API.
-  const server = createServer({ requireHostHeader: false }, handle);
-  server.on("checkExpectation", handle);
+  const server = createServer(arrivalLimits(arrival));
+  serveRequests(server, handle, answerProblem);
   answerBadInput(server, problem(405, "method_not_allowed", "This is not a proxy."));
 
   return {

@@ -10,8 +10,8 @@ import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
-import { problem } from "../../domain/problem.ts";
-import { answerBadInput, close, listen } from "../http-port.ts";
+import { problem, type Problem } from "../../domain/problem.ts";
+import { answerBadInput, arrivalLimits, close, listen, serveRequests } from "../http-port.ts";
 import type { Authority, Identity } from "./authority.ts";
 import type { Exchange } from "./serve-step.ts";
 
@@ -24,10 +24,7 @@ const serverOptions: ServerOptions = {
   // Longer than any client keeps an idle connection: a connection that we end between two requests looks like a fault.
   keepAliveTimeout: 75_000,
   // A client on this machine needs milliseconds for these; who takes longer drips its request.
-  headersTimeout: 10_000,
-  requestTimeout: 60_000,
-  connectionsCheckingInterval: 5_000,
-  requireHostHeader: false,
+  ...arrivalLimits({ headersMs: 10_000, requestMs: 60_000 }),
 };
 
 export type EndpointRequest = Exchange & {
@@ -70,12 +67,13 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
     if (tcp !== undefined) readRequest({ request, response, tcp }, tls, receive);
   };
 
-  const http = createHttpServer(serverOptions, (request, response) => onRequest(request, response, false));
+  const refuseRequest = (response: ServerResponse, { status, code, message }: Problem): void => answerJson(response, status, code, message);
+  const http = createHttpServer(serverOptions);
+  serveRequests(http, (request, response) => onRequest(request, response, false), refuseRequest);
   http.prependListener("connection", track);
   const contextFor = createContexts(authority);
-  const https = createHttpsServer({ ...serverOptions, SNICallback: (host, done) => done(null, contextFor(host)) }, (request, response) =>
-    onRequest(request, response, true),
-  );
+  const https = createHttpsServer({ ...serverOptions, SNICallback: (host, done) => done(null, contextFor(host)) });
+  serveRequests(https, (request, response) => onRequest(request, response, true), refuseRequest);
   let withoutName: Identity | null = null;
   https.prependListener("connection", (socket: Socket) => {
     track(socket);

@@ -6,29 +6,24 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { problem } from "../../domain/problem.ts";
-import { problemOfInput, refuse } from "../http-port.ts";
+import { arrivalLimits, problemOfInput, refuse, serveRequests, type Handle } from "../http-port.ts";
 import { failure, problemAnswer } from "./answers.ts";
 
-/** A request that takes longer to arrive is given up: long enough for a phone, short enough to free its connection. */
-const requestTimeoutMs = 30_000;
+/** A request that takes longer to arrive is refused: long enough for a phone, short enough to free its connection. */
+const arrival = { headersMs: 10_000, requestMs: 30_000 };
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-export function createAnsweringServer(handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
+export function createAnsweringServer(handle: Handle, limits = arrival): Server {
   /** Requests of a connection whose answer has not been sent. */
   const open = new WeakMap<Socket, Set<ServerResponse>>();
   const newest = new WeakMap<Socket, Exchange>();
 
-  const server = createServer({
-    requestTimeout: requestTimeoutMs,
-    headersTimeout: 10_000,
-    keepAliveTimeout: 60_000,
-    requireHostHeader: false,
-  });
+  const server = createServer({ ...arrivalLimits(limits), keepAliveTimeout: 60_000 });
   // A client may end its side after its request and still wait for the answer. Node has no option for this, only the member.
   Object.assign(server, { httpAllowHalfOpen: true });
 
-  server.on("request", (request, response) => {
+  const record: Handle = (request, response) => {
     const { socket } = request;
     const responses = open.get(socket) ?? new Set();
     open.set(socket, responses.add(response));
@@ -38,12 +33,19 @@ export function createAnsweringServer(handle: (request: IncomingMessage, respons
     response.once("finish", () => {
       if (!server.listening) server.closeIdleConnections();
     });
-    handle(request, response);
-  });
-  server.on("checkExpectation", (request, response) => {
-    request.resume();
-    problemAnswer(response, problem(417, "unknown_expectation", `\`Expect: ${request.headers.expect}\` cannot be met. Leave it out.`));
-  });
+  };
+  server.on("request", record);
+  server.on("checkExpectation", record);
+  serveRequests(
+    server,
+    (request, response) => {
+      const { expect } = request.headers;
+      if (expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect)) return handle(request, response);
+      request.resume();
+      problemAnswer(response, problem(417, "unknown_expectation", `\`Expect: ${expect}\` cannot be met. Leave it out.`));
+    },
+    problemAnswer,
+  );
   server.on("connect", (_request, socket: Socket) => {
     refuse(socket, problem(405, "method_not_allowed", "This is no proxy: it takes POST, not CONNECT."), failure);
   });

@@ -6,6 +6,7 @@
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { type MessageType, messageTypes } from "./states.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
+import { utf8Bytes } from "./utf8.ts";
 
 /** What the request around a message gives to it. */
 export type RequestFrame = {
@@ -42,10 +43,13 @@ export type Rejection = { reason: string; detail: string };
 type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & { type: MessageType | null };
 
 export type CheckResult =
-  | { ok: true; message: CheckedMessage }
+  | { ok: true; message: CheckedMessage; /** What the merging of its request's defaults costs: the bytes, and a share for each member. */ mergeCost: number }
   | { ok: false; rejection: Rejection; /** What could still be read, for the list. */ seen: SeenMembers };
 
 export const maxMessageBytes = 32_768;
+
+/** What merging a member takes beside its bytes, in the time that as many bytes take. */
+const memberCost = 32;
 
 const knownTypes: ReadonlySet<string> = new Set(messageTypes);
 const textMembers = ["messageId", "userId", "anonymousId", "event", "name", "category", "groupId", "previousId"];
@@ -57,7 +61,8 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
     return { ok: false, rejection: notAnObject(item), seen };
   }
   const type = typeFromPath ?? typeOf(item);
-  const rejection = reject(item, size, type, typeFromPath);
+  const defaults = defaultsFor(item, frame);
+  const rejection = reject(item, size, defaults.bytes, type, typeFromPath);
   if (rejection !== null || type === null) {
     return { ok: false, rejection: rejection ?? unknownType(item["type"]), seen: seenOf(item, type) };
   }
@@ -90,14 +95,25 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
       integrations: mergeIntegrations(item["integrations"], context["integrations"], frame.integrations, warnings),
       warnings,
     },
+    mergeCost: defaults.cost,
   };
 }
 
 // The checks, in the order in which a person would want to hear of them.
 
-function reject(item: JsonObject, size: number, type: MessageType | null, typeFromPath: MessageType | null): Rejection | null {
+function reject(
+  item: JsonObject,
+  size: number,
+  defaultBytes: number,
+  type: MessageType | null,
+  typeFromPath: MessageType | null,
+): Rejection | null {
   if (size > maxMessageBytes) {
     const detail = `The message has ${size} bytes, more than the ${maxMessageBytes} allowed. Send less in it, or split it into several.`;
+    return { reason: "message_too_large", detail };
+  }
+  if (size + defaultBytes > maxMessageBytes) {
+    const detail = `The message has ${size + defaultBytes} bytes with what the batch's \`context\` and \`integrations\` add to it, more than the ${maxMessageBytes} allowed. Send less there.`;
     return { reason: "message_too_large", detail };
   }
   const ownType = item["type"];
@@ -207,6 +223,42 @@ function mergeIntegrations(
   }
   if (own !== null && inContext === null && batch === null) return own;
   return { ...batch, ...inContext, ...own };
+}
+
+type Sizes = { total: number; members: ReadonlyMap<string, number> };
+
+/** The defaults of a batch are measured once. */
+const measured = new WeakMap<JsonObject, Sizes>();
+
+function sizesOf(defaults: JsonObject): Sizes {
+  let sizes = measured.get(defaults);
+  if (sizes === undefined) {
+    const members = new Map(Object.entries(defaults).map(([name, value]) => [name, spelledSize(name) + spelledSize(value) + 2]));
+    sizes = { total: [...members.values()].reduce((sum, size) => sum + size, 0), members };
+    measured.set(defaults, sizes);
+  }
+  return sizes;
+}
+
+function spelledSize(value: Json): number {
+  return utf8Bytes(JSON.stringify(value)).length;
+}
+
+/** The bytes that the request's defaults add to a message, and what merging them costs. */
+function defaultsFor({ context, integrations }: JsonObject, frame: RequestFrame): { bytes: number; cost: number } {
+  let bytes = 0;
+  let members = 0;
+  for (const [defaults, own] of [
+    [frame.context, context],
+    [frame.integrations, integrations],
+  ] as const) {
+    if (defaults === null) continue;
+    const sizes = sizesOf(defaults);
+    bytes += sizes.total;
+    members += sizes.members.size;
+    if (isObject(own)) for (const name in own) bytes -= sizes.members.get(name) ?? 0;
+  }
+  return { bytes, cost: bytes + members * memberCost };
 }
 
 function readTime(name: "timestamp" | "sentAt", value: Json | undefined, warnings: string[]): number | null {

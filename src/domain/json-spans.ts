@@ -11,15 +11,22 @@ const bracketBit = 0x20;
 const opening = 0x7b;
 const closing = 0x7d;
 
-/**
- * The bytes must be JSON that JSON.parse has accepted. `depth` is the greatest nesting of arrays and objects; `batch`
- * holds the items of the top-level member `batch`, the last one of that name, when it is an array.
- */
-export function measureJson(bytes: Uint8Array): { depth: number; batch: Span[] | null } {
+type Measured = {
+  /** The greatest nesting of arrays and objects. */
+  depth: number;
+  /** The first items of the top-level member `batch`, the last one of that name, when it is an array. */
+  batch: Span[] | null;
+  /** Where the last of all its items ends. */
+  batchEnd: number;
+};
+
+/** The bytes must be JSON that JSON.parse has accepted. Of the items of the batch it finds `maxItems`. */
+export function measureJson(bytes: Uint8Array, maxItems = Infinity): Measured {
   const length = bytes.length;
   let depth = 0;
   let deepest = 0;
   let batch: Span[] | null = null;
+  let batchEnd = 0;
   let itemStart = 0;
   let inBatch = false;
   let topIsObject = false;
@@ -56,13 +63,14 @@ export function measureJson(bytes: Uint8Array): { depth: number; batch: Span[] |
     } else if ((byte | bracketBit) === closing) {
       if (inBatch && depth === 2) {
         inBatch = false;
-        addSpan(bytes, batch as Span[], itemStart, at - 1);
+        if ((batch as Span[]).length < maxItems) addSpan(bytes, batch as Span[], itemStart, at - 1);
+        batchEnd = at - 1;
       }
       depth--;
     } else if (byte === comma) {
       if (depth === 2) {
         if (inBatch) {
-          addSpan(bytes, batch as Span[], itemStart, at - 1);
+          if ((batch as Span[]).length < maxItems) addSpan(bytes, batch as Span[], itemStart, at - 1);
           itemStart = at;
         }
       } else if (depth === 1) {
@@ -70,7 +78,7 @@ export function measureJson(bytes: Uint8Array): { depth: number; batch: Span[] |
       }
     }
   }
-  return { depth: deepest, batch };
+  return { depth: deepest, batch, batchEnd };
 }
 
 function addSpan(bytes: Uint8Array, spans: Span[], from: number, to: number): void {

@@ -38,6 +38,39 @@ export function runAfterPoll(run: () => void): void {
   setImmediate(() => setImmediate(run));
 }
 
+/**
+ * Pieces of work share the turns of the event loop: a turn has so much of it, or one larger piece. Resolves, in order, when the piece
+ * may be done, which must be at once.
+ */
+export function createTurnBudget(perTurn: number): (cost: number) => Promise<void> {
+  const waiting: { cost: number; resolve: () => void }[] = [];
+  let used = 0;
+  let isScheduled = false;
+
+  const fits = (cost: number): boolean => used === 0 || used + cost <= perTurn;
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(() => {
+      isScheduled = false;
+      used = 0;
+      for (let next = waiting[0]; next !== undefined && fits(next.cost); next = waiting[0]) {
+        waiting.shift();
+        used += next.cost;
+        next.resolve();
+      }
+      if (used > 0) schedule();
+    });
+  };
+
+  return (cost) => {
+    schedule();
+    if (waiting.length > 0 || !fits(cost)) return new Promise((resolve) => waiting.push({ cost, resolve }));
+    used += cost;
+    return Promise.resolve();
+  };
+}
+
 /** How much of the time since it was asked last the event loop was at work: 0 for none, 1 for all of it. */
 export function watchLoop(): () => number {
   let before = performance.eventLoopUtilization();

@@ -2,7 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Problem } from "../../domain/problem.ts";
-import type { CommittedMessage, IncomingRequest } from "../ports.ts";
+import type { CommittedMessage } from "../ports.ts";
+import type { TakenRequest } from "./take-in.ts";
 
 export const success = JSON.stringify({ success: true });
 
@@ -25,14 +26,30 @@ export function problemAnswer(response: ServerResponse, refusal: Problem): void 
 /** What a problem's answer begins with. */
 export const failure = { success: false };
 
-/** In `explain` mode: what was not taken in, by its place in the request. */
-export function batchAnswer({ messages }: IncomingRequest, committed: CommittedMessage[]): string {
-  const rejected = messages.flatMap(({ rejection }, index) =>
-    rejection === null ? [] : [{ index, reason: rejection.reason, message: rejection.detail }],
-  );
-  const duplicates = committed.flatMap(({ duplicateOf, messageId }, index) => (duplicateOf === null ? [] : [{ index, messageId }]));
-  if (rejected.length === 0 && duplicates.length === 0) return success;
-  return JSON.stringify({ success: true, rejected, duplicates });
+/** Messages that a batch's answer lists, of those that were rejected and of those that are duplicates: it counts all. */
+const maxListed = 100;
+
+/** In `explain` mode: what was not accepted, by its place in the request. */
+export function batchAnswer({ messages, surplus }: TakenRequest, committed: CommittedMessage[]): string {
+  const rejected: { index: number; reason: string; message: string }[] = [];
+  const duplicates: { index: number; messageId: string }[] = [];
+  let rejectedCount = 0;
+  let duplicateCount = 0;
+  for (const [index, { rejection }] of messages.entries()) {
+    const { duplicateOf, messageId } = committed[index] ?? { duplicateOf: null, messageId: "" };
+    if (rejection !== null) {
+      const { reason, detail: message } = rejection;
+      const isSurplus = surplus > 0 && index === messages.length - 1;
+      const count = isSurplus ? surplus : 1;
+      rejectedCount += count;
+      for (let at = 0; at < count && rejected.length < maxListed; at += 1) rejected.push({ index: index + at, reason, message });
+    } else if (duplicateOf !== null) {
+      duplicateCount += 1;
+      if (duplicates.length < maxListed) duplicates.push({ index, messageId });
+    }
+  }
+  if (rejectedCount === 0 && duplicateCount === 0) return success;
+  return JSON.stringify({ success: true, rejected, rejectedCount, duplicates, duplicateCount });
 }
 
 /** A day: browsers cut it to what they allow. */

@@ -8,7 +8,7 @@ import { brotliDecompress, gunzip, inflate, inflateRaw, type InputType } from "n
 import { problem, type Problem } from "../../domain/problem.ts";
 
 /** 500 KB a request, before and after decompression. */
-const maxRequestBytes = 512_000;
+export const maxRequestBytes = 512_000;
 
 const tooLarge = (): Problem =>
   problem(

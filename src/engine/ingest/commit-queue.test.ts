@@ -4,11 +4,12 @@ import type { CommittedMessage, IncomingRequest } from "../ports.ts";
 import { CommitQueue } from "./commit-queue.ts";
 
 /** A request with that many messages, told apart by its path. */
-function requestOf(path: string, messages: number): IncomingRequest {
-  return { path, messages: Array.from({ length: messages }, () => ({})) } as unknown as IncomingRequest;
+function requestOf(path: string, messages: number, bytes = 0): IncomingRequest & { bytes: number } {
+  return { path, messages: Array.from({ length: messages }, () => ({})), bytes } as unknown as IncomingRequest & { bytes: number };
 }
 
-function startQueue({ refuse }: { refuse?: (paths: string[]) => unknown } = {}) {
+function startQueue({ refuse, onCommitted }: { refuse?: (paths: string[]) => unknown; onCommitted?: () => void } = {}) {
+  const reported: unknown[] = [];
   const activity = new Activity();
   const commits: string[][] = [];
   const told: number[] = [];
@@ -23,9 +24,13 @@ function startQueue({ refuse }: { refuse?: (paths: string[]) => unknown } = {}) 
       },
     },
     activity,
-    onCommitted: (committed) => told.push(committed.flat().length),
+    onCommitted(committed) {
+      told.push(committed.flat().length);
+      onCommitted?.();
+    },
+    report: (error) => reported.push(error),
   });
-  return { queue, activity, commits, told };
+  return { queue, activity, commits, told, reported };
 }
 
 test("what comes in one turn of the event loop is one commit, and each request hears of its own messages", async () => {
@@ -43,6 +48,27 @@ test("a commit takes 2,000 messages, a larger request alone, and none waits for 
   const sizes = [1500, 500, 1, 2500, 1999, 2];
   await Promise.all(sizes.map((size) => queue.add(requestOf(String(size), size))));
   expect(commits).toEqual([["1500", "500"], ["1"], ["2500"], ["1999"], ["2"]]);
+});
+
+test("a commit takes 4 MB, of bodies and of what defaults add to messages, and a larger request alone", async () => {
+  const { queue, commits } = startQueue();
+  const sizes = [3_000_000, 1_000_000, 1, 5_000_000, 10];
+  await Promise.all(sizes.map((bytes) => queue.add(requestOf(String(bytes), 1, bytes))));
+  expect(commits).toEqual([["3000000", "1000000"], ["1"], ["5000000"], ["10"]]);
+});
+
+test("what is thrown after a commit is reported, and every request has its answer, also the next ones", async () => {
+  const broken = new Error("of whoever follows");
+  const { queue, activity, reported } = startQueue({
+    onCommitted() {
+      throw broken;
+    },
+  });
+  const answers = await Promise.all([queue.add(requestOf("a", 1)), queue.add(requestOf("b", 2000)), queue.add(requestOf("c", 0))]);
+  expect(answers.map(({ length }) => length)).toEqual([1, 2000, 0]);
+  expect(await queue.add(requestOf("d", 1))).toHaveLength(1);
+  expect(reported).toEqual([broken, broken, broken]);
+  await activity.whenQuiet();
 });
 
 test("it is drained when what waits at that moment is committed, and at once when nothing waits", async () => {

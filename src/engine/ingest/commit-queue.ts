@@ -6,33 +6,38 @@ import { storeFailure } from "../store-failure.ts";
 
 /** Messages of one transaction: as much as keeps the event loop free for others within some 20 ms. */
 const maxMessages = 2000;
+/** And bytes, for large messages cost more: of bodies, and of what a batch's defaults add to each of its messages. */
+const maxBytes = 4_000_000;
 
 type Waiting = {
-  request: IncomingRequest;
+  request: WeighedRequest;
   resolve: (committed: CommittedMessage[]) => void;
   reject: (error: unknown) => void;
 };
 
+/** `bytes`: of its body, and of what the batch's defaults add to its messages. */
+type WeighedRequest = IncomingRequest & { bytes: number };
+
+type CommitQueueOptions = {
+  store: Pick<IngestStore, "commit">;
+  activity: Activity;
+  /** After each commit. What it throws is reported, and keeps nobody from an answer. */
+  onCommitted: (committed: CommittedMessage[][], origin: Origin) => void;
+  report: (error: unknown) => void;
+};
+
 export class CommitQueue {
-  readonly #store: Pick<IngestStore, "commit">;
-  readonly #activity: Activity;
-  readonly #onCommitted: (committed: CommittedMessage[][], origin: Origin) => void;
+  readonly #options: CommitQueueOptions;
   #waiting: Waiting[] = [];
   #work: Work | null = null;
   #newest: Promise<unknown> | null = null;
 
-  constructor(options: {
-    store: Pick<IngestStore, "commit">;
-    activity: Activity;
-    onCommitted: (committed: CommittedMessage[][], origin: Origin) => void;
-  }) {
-    this.#store = options.store;
-    this.#activity = options.activity;
-    this.#onCommitted = options.onCommitted;
+  constructor(options: CommitQueueOptions) {
+    this.#options = options;
   }
 
   /** Resolves when the request's messages are committed; rejects with the store's error when they are not. */
-  add(request: IncomingRequest): Promise<CommittedMessage[]> {
+  add(request: WeighedRequest): Promise<CommittedMessage[]> {
     const committed = new Promise<CommittedMessage[]>((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
       this.#schedule();
@@ -48,7 +53,7 @@ export class CommitQueue {
 
   #schedule(): void {
     if (this.#work !== null || this.#waiting.length === 0) return;
-    this.#work = this.#activity.begin(this.#activity.ingestOrigin);
+    this.#work = this.#options.activity.begin(this.#options.activity.ingestOrigin);
     setImmediate(() => {
       this.#flush();
       this.#work?.end();
@@ -59,26 +64,33 @@ export class CommitQueue {
 
   #flush(): void {
     let messages = 0;
-    let taken = 0;
+    let bytes = 0;
+    let size = 0;
     for (const { request } of this.#waiting) {
-      if (taken > 0 && messages + request.messages.length > maxMessages) break;
       messages += request.messages.length;
-      taken += 1;
+      bytes += request.bytes;
+      if (size > 0 && (messages > maxMessages || bytes > maxBytes)) break;
+      size += 1;
     }
-    this.#commit(this.#waiting.splice(0, taken));
+    this.#commit(this.#waiting.splice(0, size));
   }
 
   #commit(group: Waiting[]): void {
     let committed: CommittedMessage[][];
     try {
-      committed = this.#store.commit(group.map(({ request }) => request));
+      committed = this.#options.store.commit(group.map(({ request }) => request));
     } catch (error) {
       // One request that cannot be committed must not cost those that came with it.
       if (group.length > 1 && storeFailure(error) === null) for (const each of group) this.#commit([each]);
       else for (const { reject } of group) reject(error);
       return;
     }
-    this.#onCommitted(committed, this.#work?.origin === "own" ? "own" : this.#activity.ingestOrigin);
+    const { activity, onCommitted, report } = this.#options;
+    try {
+      onCommitted(committed, this.#work?.origin === "own" ? "own" : activity.ingestOrigin);
+    } catch (error) {
+      report(error);
+    }
     for (const [place, { resolve }] of group.entries()) resolve(committed[place] ?? []);
   }
 }

@@ -16,10 +16,10 @@ import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, Unknow
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { urlOf } from "../url-of.ts";
-import { nextTurn, startTimer, wallNow } from "../wall.ts";
+import { createTurnBudget, nextTurn, startTimer, wallNow } from "../wall.ts";
 import { createAnsweringServer } from "./answering-server.ts";
 import { batchAnswer, browserSettings, problemAnswer, send, success, writeCors } from "./answers.ts";
-import { decompress, readBody } from "./body.ts";
+import { decompress, maxRequestBytes, readBody } from "./body.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { createFaults } from "./faults.ts";
 import { parseBody, type ParsedBody } from "./parse.ts";
@@ -27,6 +27,12 @@ import { parsePath, splitTarget, type IngestCall } from "./path.ts";
 import { replayBody } from "./replay.ts";
 import { takeIn, takeInMalformed, type RequestFacts } from "./take-in.ts";
 import { keyInBody, keyInHeader } from "./write-key.ts";
+
+/** Bytes of bodies that are parsed and checked in one turn of the event loop: as many as one request may have. */
+const parsedPerTurn = maxRequestBytes;
+
+/** Of a longer key no source is made: its requests are not kept. */
+const maxKeyLength = 200;
 
 type IngestOptions = {
   store: IngestStore & Atomically & Pick<QueryStore, "messageSource">;
@@ -58,6 +64,7 @@ export class Ingest {
   readonly #options: IngestOptions;
   readonly #queue: CommitQueue;
   readonly #server: Server;
+  readonly #turnFor = createTurnBudget(parsedPerTurn);
   readonly #faultOf: (source: Source) => { delayMs: number; end: Source["faults"][number] | null };
 
   constructor(options: IngestOptions) {
@@ -67,6 +74,7 @@ export class Ingest {
       store: options.store,
       activity: options.activity,
       onCommitted: (committed, origin) => options.onCommitted(committed.flat(), origin),
+      report: options.report,
     });
     this.#server = createAnsweringServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
@@ -186,6 +194,7 @@ export class Ingest {
     if (known !== undefined && (await this.#meetsFault(known, request.socket, response))) return;
 
     const body = isProblem(sent) ? sent : await decompress(sent, request.headers["content-encoding"]);
+    if (!isProblem(body)) await this.#turnFor(body.length);
     const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
     if (isProblem(body) || isProblem(parsed)) {
       const refused = isProblem(body) ? body : (parsed as Problem);
@@ -221,7 +230,8 @@ export class Ingest {
   /** Listed for the user to adopt; the client hears the truth, or what the hosted service would say. */
   #unknownKey(writeKey: string | null, { request, response, body }: Received): void {
     const { store, clock, changes, configuration } = this.#options;
-    if (writeKey !== null && writeKey !== "") {
+    const isKept = writeKey !== null && writeKey !== "" && writeKey.length <= maxKeyLength;
+    if (isKept) {
       store.keepUnknownKeyRequest({
         writeKey,
         receivedAt: clock.now(),
@@ -246,7 +256,9 @@ export class Ingest {
         : problem(
             401,
             "unknown_write_key",
-            `No source has the write key ${JSON.stringify(writeKey)}. Make one, or adopt the key in the inspector; this request was kept for that.`,
+            isKept
+              ? `No source has the write key ${JSON.stringify(writeKey)}. Make one, or adopt the key in the inspector; this request was kept for that.`
+              : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`,
           ),
     );
   }

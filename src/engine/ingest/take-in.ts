@@ -14,7 +14,12 @@ import type { MessageType } from "../../domain/states.ts";
 import { traitWords } from "../../domain/trait-words.ts";
 import type { IncomingRequest, TakenMessage } from "../ports.ts";
 import { route } from "../route/route.ts";
-import type { ParsedBody } from "./parse.ts";
+import { maxBatchMessages, type ParsedBody } from "./parse.ts";
+
+/** What merging a batch's defaults into its messages may cost all in all, in bytes: every message carries a copy. */
+const maxMergeCost = 4_000_000;
+/** For the list, of a message that is rejected: it may be far larger than a message can be. */
+const maxSeenLength = 500;
 
 export type RequestFacts = {
   source: Source;
@@ -34,20 +39,50 @@ export type RequestFacts = {
   replayOf?: MessageRowId;
 };
 
-export function takeIn(facts: RequestFacts, { root, items, spans }: ParsedBody): IncomingRequest {
+export type TakenRequest = IncomingRequest & {
+  /** Of its body, and of what its defaults add to its messages. */
+  bytes: number;
+  /** Messages over the limit of a batch: the last of `messages` is the record of all of them. */
+  surplus: number;
+};
+
+export function takeIn(facts: RequestFacts, { root, items, spans, end }: ParsedBody): TakenRequest {
   const frame = frameOf(facts, root);
-  const messages = items.map((item, place): TakenMessage => {
-    const { start: offset, end } = spans[place] ?? { start: 0, end: 0 };
-    return takeInMessage(facts, frame, item, offset, end - offset);
-  });
-  return { ...requestOf(facts), messages };
+  const messages: TakenMessage[] = [];
+  let mergeCost = 0;
+  for (const [place, { start, end: itemEnd }] of spans.slice(0, maxBatchMessages).entries()) {
+    const { message, cost } = takeInMessage(facts, frame, items[place] ?? null, start, itemEnd - start);
+    if (mergeCost + cost > maxMergeCost) break;
+    mergeCost += cost;
+    messages.push(message);
+  }
+  const surplus = items.length - messages.length;
+  if (surplus > 0) {
+    const offset = spans[messages.length]?.start ?? 0;
+    messages.push(rejectedWhole(facts, { offset, size: end - offset }, surplusRejection(messages.length, items.length)));
+  }
+  return { ...requestOf(facts), messages, bytes: facts.body.length + mergeCost, surplus };
+}
+
+/** The 247,500 messages of a batch of 250,000 that are over the limit are one record, not so many. */
+function surplusRejection(taken: number, all: number): Rejection {
+  const why =
+    taken === maxBatchMessages
+      ? `A batch has at most ${maxBatchMessages} messages`
+      : `The batch's \`context\` and \`integrations\`, of which each message carries a copy, leave room for ${taken} messages`;
+  const detail = `${why}, and this one has ${all}: the ${all - taken} from index ${taken} on were rejected. Send smaller batches.`;
+  return { reason: "batch_too_long", detail };
 }
 
 /** A request that could not be read, kept as one rejected message so that the inspector shows what came. */
-export function takeInMalformed(facts: RequestFacts, { code, message }: Problem): IncomingRequest {
-  const rejected: TakenMessage = {
-    offset: 0,
-    size: facts.body.length,
+export function takeInMalformed(facts: RequestFacts, { code, message }: Problem): TakenRequest {
+  const rejected = rejectedWhole(facts, { offset: 0, size: facts.body.length }, { reason: code, detail: message });
+  return { ...requestOf(facts), messages: [rejected], bytes: facts.body.length, surplus: 0 };
+}
+
+function rejectedWhole(facts: RequestFacts, span: { offset: number; size: number }, rejection: Rejection): TakenMessage {
+  return {
+    ...span,
     messageId: randomUUID(),
     type: facts.typeFromPath,
     userId: null,
@@ -56,26 +91,34 @@ export function takeInMalformed(facts: RequestFacts, { code, message }: Problem)
     traits: null,
     timestamp: arrivalOf(facts),
     warnings: [],
-    rejection: { reason: code, detail: message },
+    rejection,
     deduplicate: false,
     replayOf: null,
     computed: false,
     route: nowhere,
   };
-  return { ...requestOf(facts), messages: [rejected] };
 }
 
-function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, offset: number, size: number): TakenMessage {
+function takeInMessage(
+  facts: RequestFacts,
+  frame: RequestFrame,
+  item: Json,
+  offset: number,
+  size: number,
+): { message: TakenMessage; cost: number } {
   const { source, receivedAt, destinations } = facts;
   const checked = checkMessage(item, size, frame, facts.typeFromPath);
   const replayOf = facts.replayOf ?? null;
   if (!checked.ok) {
-    const { messageId, ...seen } = checked.seen;
-    return {
-      ...seen,
+    const { type, messageId, userId, anonymousId, event } = checked.seen;
+    const rejected = {
+      type,
+      userId: userId?.slice(0, maxSeenLength) ?? null,
+      anonymousId: anonymousId?.slice(0, maxSeenLength) ?? null,
+      event: event?.slice(0, maxSeenLength) ?? null,
       offset,
       size,
-      messageId: messageId ?? randomUUID(),
+      messageId: messageId?.slice(0, maxSeenLength) ?? randomUUID(),
       traits: null,
       timestamp: arrivalOf(facts),
       warnings: [],
@@ -85,11 +128,12 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
       computed: false,
       route: nowhere,
     };
+    return { message: rejected, cost: 0 };
   }
   const { message } = checked;
   const messageId = message.messageId ?? randomUUID();
   const rejection = suppression(message, facts);
-  return {
+  const taken = {
     offset,
     size,
     messageId,
@@ -106,6 +150,7 @@ function takeInMessage(facts: RequestFacts, frame: RequestFrame, item: Json, off
     computed: source.kind === "audience",
     route: () => route({ message: Object.assign(message, { messageId }), sourceId: source.id, receivedAt, destinations }),
   };
+  return { message: taken, cost: checked.mergeCost };
 }
 
 function traitsOf({ type, members: { traits } }: CheckedMessage): string | null {

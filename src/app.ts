@@ -32,7 +32,7 @@ import { createRate } from "./engine/rate.ts";
 import { createReset } from "./engine/reset.ts";
 import { createSettle } from "./engine/settle.ts";
 import { reportTo, storeFailure } from "./engine/store-failure.ts";
-import { createUpkeep } from "./engine/upkeep.ts";
+import { createUpkeep, type Upkeep } from "./engine/upkeep.ts";
 import { wallNow } from "./engine/wall.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
@@ -173,6 +173,7 @@ export function createApp(options: AppOptions): App {
     onCommitted(messages, origin) {
       onCommitted(messages, origin);
       profiles.kick(origin);
+      upkeep.kick();
     },
     report,
     host,
@@ -193,7 +194,7 @@ export function createApp(options: AppOptions): App {
     port: ports.endpoints,
     tlsPort: ports.endpointsTls,
   });
-  const upkeep = createUpkeep({ store, settings: () => configuration.settings(), changes, report });
+  const upkeep: Upkeep = createUpkeep({ store, settings: () => configuration.settings(), changes, report });
 
   const ingestClient = createIngestClient({ ingestUrl: () => addresses.ingestUrl });
   const workspaces = createWorkspaces({

@@ -8,8 +8,11 @@ const members = {
   jitter: z.boolean(),
   laneConnections: z.int().describe("Connections per webhook."),
   unknownKeys: answerMode.describe("How requests with an unknown write key are answered."),
-  maxMessages: z.int().nullable().describe("Retention: the newest messages that are kept; null keeps all."),
+  maxMessages: z.int().nullable().describe("Retention: the newest accepted messages that are kept; null keeps all."),
   maxAgeMs: z.int().nullable().describe("Retention: for how long, in wall time; null keeps all."),
+  maxBytes: z.int().nullable().describe("Retention: what the data file may hold, in bytes, beside the quotas of what is not accepted; null for any size."),
+  maxRejectedBytes: z.int().describe("What is kept of rejected and duplicate messages, in bytes; the oldest go first."),
+  maxUnknownKeyBytes: z.int().describe("What is kept of requests with an unknown write key, in bytes; the oldest go first."),
   synchronous: z.enum(["NORMAL", "FULL"]),
 };
 

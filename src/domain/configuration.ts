@@ -80,6 +80,12 @@ export type Settings = {
   /** Retention: the newest messages that are kept, and for how long (wall time). Null keeps all. */
   maxMessages: number | null;
   maxAgeMs: number | null;
+  /** Retention: what the data file may hold, beside the two quotas below. Null for any size. */
+  maxBytes: number | null;
+  /** Rejected and duplicate messages go, oldest first, beyond so many bytes. They count in no other limit but that of age. */
+  maxRejectedBytes: number;
+  /** The same for requests with an unknown write key. */
+  maxUnknownKeyBytes: number;
   /** SQLite's `synchronous`: NORMAL is safe against the death of the process, FULL against a power cut. */
   synchronous: "NORMAL" | "FULL";
 };
@@ -92,6 +98,9 @@ export const defaultSettings: Settings = {
   unknownKeys: "explain",
   maxMessages: 1_000_000,
   maxAgeMs: null,
+  maxBytes: 20_000_000_000,
+  maxRejectedBytes: 16_000_000,
+  maxUnknownKeyBytes: 16_000_000,
   synchronous: "NORMAL",
 };
 

@@ -31,6 +31,9 @@ export type OwnSources = {
   connectOwnSource(id: SourceId, to: readonly DestinationId[]): void;
 };
 
+/** A quota keeps one whole request in any case. */
+const leastBytes = 1_000_000;
+
 export function createConfiguration({
   store,
   now,
@@ -270,6 +273,10 @@ export function createConfiguration({
       }
       if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
         return invalid("The age up to which messages are kept is more than 0, or null to keep all.");
+      const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
+      if ([maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some((bytes) => !(bytes >= leastBytes))) {
+        return invalid(`A limit in bytes is at least ${leastBytes}: one request may have half of that.`);
+      }
       store.saveSettings(updated);
       return changed("settings", null, updated);
     },

@@ -130,7 +130,8 @@ export type IngestStore = {
   /** All requests in one transaction; answers one list per request. */
   commit(requests: IncomingRequest[]): CommittedMessage[][];
 
-  keepUnknownKeyRequest(request: Omit<UnknownKeyRequest, "id">): void;
+  /** Forgets the oldest beyond so many bytes. */
+  keepUnknownKeyRequest(request: Omit<UnknownKeyRequest, "id">, maxBytes: number): void;
   unknownKeys(): UnknownKey[];
   oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null;
   forgetUnknownKeyRequest(id: number): void;

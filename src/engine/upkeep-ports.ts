@@ -3,8 +3,12 @@
 import type { Problem } from "../domain/problem.ts";
 
 export type UpkeepStore = {
-  /** Removes up to `limit` settled messages beyond the limits; answers how many. Pinned messages stay. */
-  removeOld(limits: { maxMessages: number | null; olderThanWall: number | null }, limit: number): number;
+  /** Removes up to `limit` settled messages beyond the limits; answers how many. Count and bytes are of accepted ones. Pinned messages stay. */
+  removeOld(limits: { maxMessages: number | null; maxBytes?: number | null; olderThanWall: number | null }, limit: number): number;
+  /** What rejected and duplicate messages take. */
+  rejectedBytes(): number;
+  /** Removes the oldest of them beyond so many bytes, up to `limit`; answers how many. Pinned messages stay, and the newest. */
+  removeRejected(maxBytes: number, limit: number): number;
   /** Removes all messages with all that came of them, and kept unknown requests; ids start again. */
   clearMessages(): void;
   /** Removes the configuration too, except settings. */

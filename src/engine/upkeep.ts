@@ -1,38 +1,80 @@
-/** Retention: old messages go, by count and by age. It goes by the wall, in slices between which everything else runs. */
+/**
+ * Retention: old messages go, by count, by bytes and by age, and what was not accepted beyond its quota. It uses wall-clock time and
+ * runs in slices between which everything else runs.
+ */
 
 import type { Settings } from "../domain/configuration.ts";
 import type { Changes } from "./pipeline.ts";
 import type { UpkeepStore } from "./upkeep-ports.ts";
-import { startIdleTimer, wallNow, type WallTimer } from "./wall.ts";
+import { nextTurn, startIdleTimer, wallNow, type WallTimer } from "./wall.ts";
 
 const everyMs = 10_000;
 
 /** Messages removed at once: about ten milliseconds' work. */
 const slice = 200;
 
+/** Rejected and duplicate messages have no deliveries. As many go at once as one batch brings, or a client could bring more than goes. */
+const rejectedSlice = 2500;
+
 type UpkeepOptions = { store: UpkeepStore; settings: () => Settings; changes: Changes; report: (error: unknown) => void };
 
-export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): { start(): void; stop(): void } {
+export type Upkeep = {
+  start(): void;
+  stop(): void;
+  /** Messages were committed. */
+  kick(): void;
+};
+
+export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
   let timer: WallTimer | null = null;
+  let isTrimming = false;
+  let isStopped = false;
 
   function run(): void {
-    const { maxMessages, maxAgeMs } = settings();
+    kick();
+    const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
     try {
-      removed = store.removeOld({ maxMessages, olderThanWall: maxAgeMs === null ? null : wallNow() - maxAgeMs }, slice);
+      removed = store.removeOld({ maxMessages, maxBytes, olderThanWall: maxAgeMs === null ? null : wallNow() - maxAgeMs }, slice);
     } catch (error) {
       report(error);
     }
-    if (removed > 0) {
-      changes.noteGone("messages", removed);
-      // With them go the events of profiles.
-      changes.note("profiles", null);
-    }
+    noteGone(removed);
     timer = startIdleTimer(removed > 0 ? 1 : everyMs, run);
+  }
+
+  function kick(): void {
+    if (isTrimming || store.rejectedBytes() <= settings().maxRejectedBytes) return;
+    isTrimming = true;
+    void trim().catch(report);
+  }
+
+  async function trim(): Promise<void> {
+    try {
+      for (let removed = -1; removed !== 0;) {
+        await nextTurn();
+        if (isStopped) return;
+        removed = store.removeRejected(settings().maxRejectedBytes, rejectedSlice);
+        noteGone(removed);
+      }
+    } finally {
+      isTrimming = false;
+    }
+  }
+
+  function noteGone(removed: number): void {
+    if (removed === 0) return;
+    changes.noteGone("messages", removed);
+    // With them go the events of profiles.
+    changes.note("profiles", null);
   }
 
   return {
     start: run,
-    stop: () => timer?.cancel(),
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
+    kick,
   };
 }

@@ -12,6 +12,9 @@ export class Counts {
   #kinds;
   #messages;
   #deliveries;
+  #rejected;
+  /** What rejected and duplicate messages take of their quota; null when it has to be asked of the index. */
+  #rejectedBytes: number | null = null;
 
   constructor(db: Db, kinds: MessageKinds) {
     this.#kinds = kinds;
@@ -21,6 +24,19 @@ export class Counts {
     this.#deliveries = db.prepare<[number, number, number]>(
       "INSERT INTO delivery_counts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
     );
+    this.#rejected = db
+      .prepare<[], number | null>("SELECT sum(quota_bytes) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL")
+      .pluck();
+  }
+
+  rejectedBytes(): number {
+    this.#rejectedBytes ??= this.#rejected.get() ?? 0;
+    return this.#rejectedBytes;
+  }
+
+  /** Before its row is written or removed. */
+  rejected(bytes: number): void {
+    this.#rejectedBytes = this.rejectedBytes() + bytes;
   }
 
   /** Null for what was not there before, or is not any more. */
@@ -51,6 +67,7 @@ export class Counts {
   /** After a transaction that did not come to its end, and when all are gone. */
   discard(): void {
     this.#deltas.clear();
+    this.#rejectedBytes = null;
     this.#kinds.forget();
   }
 

@@ -19,6 +19,9 @@ const duplicateWindowMs = 24 * 60 * 60 * 1000;
 /** What is kept of requests with an unknown write key: enough to adopt a client that has been misconfigured for a while. */
 const maxUnknownKeyRequests = 1000;
 
+/** What a message's row, its place in postings and its reason take, roughly. */
+const rowBytes = 512;
+
 const queued = stateCode("queued");
 const rejected = stateCode("rejected");
 const duplicate = stateCode("duplicate");
@@ -29,8 +32,8 @@ type IngestStoreParts = IngestStore & Atomically & { forgetRecent(): void };
 export function createIngestStore(db: Db, counts: Counts, postings: Postings): IngestStoreParts {
   const insertRequest = db.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const insertMessage = db.prepare(
-    `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp, reason, extra)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp, reason, extra, quota_bytes)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertDecision = db.prepare("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?)");
   const insertPayloads = db.prepare("INSERT INTO payloads VALUES (?, ?, ?)");
@@ -75,7 +78,8 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     return null;
   }
 
-  function commitMessage(request: IncomingRequest, requestId: number, message: TakenMessage): CommittedMessage {
+  /** `frame`: the bytes of the request around its messages, which its first message that is not accepted answers for. */
+  function commitMessage(request: IncomingRequest, requestId: number, message: TakenMessage, frame: { bytes: number }): CommittedMessage {
     const id = next.message++;
     const hash = hash40(message.messageId);
     const { rejection } = message;
@@ -84,6 +88,11 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     const goes = routed?.decisions.some((decision) => decision.routed) ?? false;
     const state = rejection !== null ? rejected : duplicateOf !== null ? duplicate : goes ? queued : filtered;
     const type = typeCode(message.type);
+    const quotaBytes = routed === null ? message.size + rowBytes + frame.bytes : null;
+    if (quotaBytes !== null) {
+      counts.rejected(quotaBytes);
+      frame.bytes = 0;
+    }
 
     insertMessage.run(
       id,
@@ -101,10 +110,12 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
       message.timestamp,
       rejection?.reason ?? (duplicateOf !== null ? "duplicate" : goes ? null : (routed?.decisions[0]?.reason ?? "no_destination")),
       extraOf(message, duplicateOf),
+      quotaBytes,
     );
     postings.add({ id, messageId: message.messageId, userId: message.userId, anonymousId: message.anonymousId, event: message.event });
     counts.message(id, null, { sourceId: request.sourceId, type, state });
-    recent.add(hash, id);
+    // Only what is accepted can be the original of a duplicate.
+    if (routed !== null) recent.add(hash, id);
 
     if (routed !== null) {
       for (const decision of routed.decisions) {
@@ -124,6 +135,9 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
     const committed = requests.map((request) => {
       const requestId = next.request++;
       newestReceivedAt = Math.max(newestReceivedAt, request.receivedAt);
+      const headers = JSON.stringify(request.headers);
+      const inMessages = request.messages.reduce((sum, { size }) => sum + size, 0);
+      const frame = { bytes: headers.length + request.path.length + request.body.length - inMessages };
       insertRequest.run(
         requestId,
         request.sourceId,
@@ -131,13 +145,13 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
         request.wallAt,
         request.method,
         request.path,
-        JSON.stringify(request.headers),
+        headers,
         next.message,
         request.messages.length,
         request.body,
         request.ip,
       );
-      return request.messages.map((message) => commitMessage(request, requestId, message));
+      return request.messages.map((message) => commitMessage(request, requestId, message, frame));
     });
     counts.flush();
     return committed;
@@ -236,10 +250,14 @@ function unknownKeys(db: Db) {
   const insert = db.prepare(
     "INSERT INTO unknown_key_requests (write_key, received_at, wall_at, method, path, headers, ip, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
   );
-  const trim = db.prepare("DELETE FROM unknown_key_requests WHERE id <= (SELECT max(id) FROM unknown_key_requests) - ?");
+  /** Newest first, with what each takes: there are a thousand at most, and SQLite knows the length of a body without reading it. */
+  const sizes = db.prepare<[], { id: number; bytes: number }>(
+    "SELECT id, length(body) + length(headers) + length(path) AS bytes FROM unknown_key_requests ORDER BY id DESC",
+  );
+  const removeUpTo = db.prepare<[number]>("DELETE FROM unknown_key_requests WHERE id <= ?");
   const list = db.prepare<[], UnknownKey>(
     `SELECT write_key AS writeKey, count(*) AS requests, min(received_at) AS firstAt, max(received_at) AS lastAt,
-            (SELECT path FROM unknown_key_requests AS newest WHERE newest.write_key = kept.write_key ORDER BY id DESC LIMIT 1) AS lastPath
+            (SELECT substr(path, 1, 200) FROM unknown_key_requests AS newest WHERE newest.write_key = kept.write_key ORDER BY id DESC LIMIT 1) AS lastPath
      FROM unknown_key_requests AS kept GROUP BY write_key ORDER BY lastAt DESC`,
   );
   const oldest = db.prepare<[string], Omit<UnknownKeyRequest, "headers"> & { headers: string }>(
@@ -249,10 +267,16 @@ function unknownKeys(db: Db) {
   const remove = db.prepare("DELETE FROM unknown_key_requests WHERE id = ?");
   const removeAll = db.prepare("DELETE FROM unknown_key_requests WHERE write_key = ?");
   return {
-    keepUnknownKeyRequest: db.transaction((request: Omit<UnknownKeyRequest, "id">): void => {
+    keepUnknownKeyRequest: db.transaction((request: Omit<UnknownKeyRequest, "id">, maxBytes: number): void => {
       const { writeKey, receivedAt, wallAt, method, path, headers, ip, body } = request;
       insert.run(writeKey, receivedAt, wallAt, method, path, JSON.stringify(headers), ip, body);
-      trim.run(maxUnknownKeyRequests);
+      let kept = 0;
+      for (const [place, { id, bytes }] of sizes.all().entries()) {
+        kept += bytes;
+        if (place < maxUnknownKeyRequests && kept <= maxBytes) continue;
+        removeUpTo.run(id);
+        break;
+      }
     }),
     unknownKeys: () => list.all(),
     oldestUnknownKeyRequest(writeKey: string): UnknownKeyRequest | null {

@@ -46,7 +46,8 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.stats();
   follow(store);
   store.markFollowed(1 as MessageRowId);
-  store.removeOld({ maxMessages: 0, olderThanWall: 0 }, 10);
+  store.removeRejected(0, 10);
+  store.removeOld({ maxMessages: 0, maxBytes: 1, olderThanWall: 0 }, 10);
 
   const source = 1 as SourceId;
   store.toldOf("ada");
@@ -141,7 +142,11 @@ const readAtStart = [
 ];
 
 /** No further than to where a total is exact. */
-const bounded = ["SELECT count(*) FROM (SELECT 1 FROM profiles LIMIT ?)"];
+const bounded = [
+  "SELECT count(*) FROM (SELECT 1 FROM profiles LIMIT ?)",
+  // A quota's worth of them.
+  "SELECT sum(quota_bytes) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL",
+];
 
 const mayBeSorted = [
   // A thousand at most, and counts, which have a row for each kind.

@@ -179,7 +179,7 @@ describe("a reset", () => {
       headers: [],
       ip: null,
       body: Buffer.alloc(0),
-    });
+    }, 1_000_000);
     one.store.clearMessages();
     expect(rowsPerTable(one)).toEqual({ sources: 1, destinations: 1, webhooks: 1, endpoints: 1 });
     expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([[{ id: 1, duplicateOf: null }]]);

@@ -5,13 +5,13 @@
 
 import { isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/upkeep-ports.ts";
-import { deliveryStateAt, typeCode } from "./codes.ts";
+import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
 import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
 
-type Old = MessageKind & { id: number; request_id: number };
+type Old = MessageKind & { id: number; request_id: number; quotaBytes: number | null };
 
 const deleteType = typeCode("delete");
 
@@ -56,9 +56,21 @@ const configurationTables = [
 type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
 
 export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
-  const total = db.prepare<[], number | null>("SELECT sum(n) FROM message_counts").pluck();
+  const accepted = db
+    .prepare<[], number | null>(`SELECT sum(n) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`)
+    .pluck();
+  const usedBytes = db
+    .prepare<[], number>("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+    .pluck();
+  const unknownKeyBytes = db
+    .prepare<[], number | null>("SELECT sum(length(body) + length(headers) + length(path)) FROM unknown_key_requests")
+    .pluck();
+  const oldestRejected = db.prepare<[number], Old>(
+    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
+     WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
+  );
   const oldest = db.prepare<[number, number], Old>(
-    `SELECT id, request_id, source_id AS sourceId, type, state FROM messages
+    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
      WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
@@ -83,35 +95,73 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   /** Where the last pass stopped: messages before it are pinned or still moving. */
   let passed = 0;
 
-  const remove = db.transaction((excess: number, olderThanWall: number | null, limit: number): number => {
+  /** Whether the file holds more than it may, beside what was not accepted. */
+  function createSizeTest(maxBytes: number | null): () => boolean {
+    if (maxBytes === null) return () => false;
+    const unknown = unknownKeyBytes.get() ?? 0;
+    return () => (usedBytes.get() ?? 0) - counts.rejectedBytes() - unknown > maxBytes;
+  }
+
+  type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
+
+  const remove = db.transaction(({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
     const requests = new Set<number>();
     const removed = new Set<number>();
+    let acceptedRemoved = 0;
     let more = true;
     for (let passedOver = 0; more && removed.size === 0 && passedOver < maxPassedOver; passedOver += limit) {
       const messages = oldest.all(passed, limit);
       more = messages.length === limit;
       for (const message of messages) {
-        const tooMany = removed.size < excess;
+        const tooMany = acceptedRemoved < count || isTooLarge();
         const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) ?? 0) < olderThanWall;
         if (!tooMany && !tooOld) {
           more = false;
           break;
         }
         passed = message.id;
-        if (!removeWithAll(message)) continue;
+        // What was not accepted has a quota of its own, and makes no room for the rest.
+        const isAccepted = message.quotaBytes === null;
+        if ((!isAccepted && !tooOld) || !removeWithAll(message)) continue;
+        if (isAccepted) acceptedRemoved += 1;
         removed.add(message.id);
         requests.add(message.request_id);
       }
     }
-    postings.remove(removed);
-    for (const id of requests) removeEmptyRequest.run(id);
-    counts.flush();
+    finish(removed, requests);
     if (!more) passed = 0;
     return removed.size;
   });
 
+  const removeRejected = db.transaction((maxBytes: number, limit: number): number => {
+    const requests = new Set<number>();
+    const removed = new Set<number>();
+    for (const message of oldestRejected.all(limit)) {
+      if (counts.rejectedBytes() <= maxBytes) break;
+      removeWithAll(message);
+      removed.add(message.id);
+      requests.add(message.request_id);
+    }
+    finish(removed, requests);
+    return removed.size;
+  });
+
+  function finish(removed: ReadonlySet<number>, requests: ReadonlySet<number>): void {
+    postings.remove(removed);
+    for (const id of requests) removeEmptyRequest.run(id);
+    counts.flush();
+  }
+
+  /** After a transaction that did not come to its end. */
+  function recover(error: unknown): never {
+    counts.discard();
+    postings.invalidate();
+    passed = 0;
+    throw error;
+  }
+
   /** Answers whether it went: a message that still moves stays. */
-  function removeWithAll({ id, sourceId, type, state }: Old): boolean {
+  function removeWithAll({ id, sourceId, type, state, quotaBytes }: Old): boolean {
     const deliveries = deliveriesOf.all(id);
     if (deliveries.some((delivery) => !isSettled(deliveryStateAt(delivery.state)))) return false;
     for (const delivery of deliveries) {
@@ -124,6 +174,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
     removePayloads.run(id);
     const profile = removeEvent.get(id);
     if (profile !== undefined) countEvent.run(profile);
+    if (quotaBytes !== null) counts.rejected(-quotaBytes);
     removeMessage.run(id);
     if (type === deleteType) keepState.run(state, id);
     counts.message(id, { sourceId, type, state }, null);
@@ -142,16 +193,23 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   }
 
   return {
-    removeOld({ maxMessages, olderThanWall }, limit) {
-      const excess = maxMessages === null ? 0 : Math.max(0, ((total.get() as number | null) ?? 0) - maxMessages);
-      if (excess === 0 && olderThanWall === null) return 0;
+    removeOld({ maxMessages, maxBytes = null, olderThanWall }, limit) {
+      const count = maxMessages === null ? 0 : Math.max(0, ((accepted.get() as number | null) ?? 0) - maxMessages);
+      const isTooLarge = createSizeTest(maxBytes);
+      if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
       try {
-        return remove(excess, olderThanWall, limit);
+        return remove({ count, isTooLarge, olderThanWall }, limit);
       } catch (error) {
-        counts.discard();
-        postings.invalidate();
-        passed = 0;
-        throw error;
+        return recover(error);
+      }
+    },
+    rejectedBytes: () => counts.rejectedBytes(),
+    removeRejected(maxBytes, limit) {
+      if (counts.rejectedBytes() <= maxBytes) return 0;
+      try {
+        return removeRejected(maxBytes, limit);
+      } catch (error) {
+        return recover(error);
       }
     },
     clearMessages: () => clear([...recordTables, ...profileTables]),

@@ -21,7 +21,7 @@ function keepRequests({ store }: TestStore): void {
       headers: [],
       ip: "127.0.0.1",
       body: Buffer.from(body),
-    });
+    }, 1_000_000);
   }
 }
 

@@ -26,7 +26,7 @@ export function problemAnswer(response: ServerResponse, refusal: Problem): void 
 /** What a problem's answer begins with. */
 export const failure = { success: false };
 
-/** Messages that a batch's answer lists, of those that were rejected and of those that are duplicates: it counts all. */
+/** Messages that a batch's answer lists, of those that were rejected and of those that are duplicates. Where there are more, it counts them. */
 const maxListed = 100;
 
 /** In `explain` mode: what was not accepted, by its place in the request. */
@@ -49,7 +49,13 @@ export function batchAnswer({ messages, surplus }: TakenRequest, committed: Comm
     }
   }
   if (rejectedCount === 0 && duplicateCount === 0) return success;
-  return JSON.stringify({ success: true, rejected, rejectedCount, duplicates, duplicateCount });
+  return JSON.stringify({
+    success: true,
+    rejected,
+    rejectedCount: rejectedCount > rejected.length ? rejectedCount : undefined,
+    duplicates,
+    duplicateCount: duplicateCount > duplicates.length ? duplicateCount : undefined,
+  });
 }
 
 /** A day: browsers cut it to what they allow. */

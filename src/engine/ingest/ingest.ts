@@ -232,7 +232,7 @@ export class Ingest {
     const { store, clock, changes, configuration } = this.#options;
     const isKept = writeKey !== null && writeKey !== "" && writeKey.length <= maxKeyLength;
     if (isKept) {
-      store.keepUnknownKeyRequest({
+      const kept = {
         writeKey,
         receivedAt: clock.now(),
         wallAt: wallNow(),
@@ -241,7 +241,8 @@ export class Ingest {
         headers: headerPairs(request),
         ip: addressOf(request),
         body,
-      });
+      };
+      store.keepUnknownKeyRequest(kept, configuration.settings().maxUnknownKeyBytes);
       changes.note("unknown-keys", writeKey, true);
     }
     if (configuration.settings().unknownKeys === "production") return send(response, 200, success);

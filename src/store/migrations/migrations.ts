@@ -3,6 +3,7 @@ import { profiles } from "./0002-profiles.ts";
 import { clients } from "./0003-clients.ts";
 import { held } from "./0004-held.ts";
 import { kindsInMemory } from "./0005-kinds-in-memory.ts";
+import { quotas } from "./0006-quotas.ts";
 
 /** In order; the place in the list, from 1, is the version that `user_version` holds afterwards. */
-export const migrations: readonly string[] = [first, profiles, clients, held, kindsInMemory];
+export const migrations: readonly string[] = [first, profiles, clients, held, kindsInMemory, quotas];

@@ -57,7 +57,8 @@ export const messageDetails = z
     detail: z.string().nullable(),
     duplicateOf: id.nullable(),
     warnings: z.array(z.string()),
-    raw: bytes,
+    raw: bytes.describe("The message as it came: of what was rejected, the first 64 KB."),
+    rawSize: z.int().describe("How many bytes it had."),
     request: z
       .object({ method: z.string(), path: z.string(), headers: recordedHeaders, size: z.int(), messages: z.int() })
       .describe("The request that brought it."),

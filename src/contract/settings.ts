@@ -10,7 +10,10 @@ const members = {
   unknownKeys: answerMode.describe("How requests with an unknown write key are answered."),
   maxMessages: z.int().nullable().describe("Retention: the newest accepted messages that are kept; null keeps all."),
   maxAgeMs: z.int().nullable().describe("Retention: for how long, in wall time; null keeps all."),
-  maxBytes: z.int().nullable().describe("Retention: what the data file may hold, in bytes, beside the quotas of what is not accepted; null for any size."),
+  maxBytes: z
+    .int()
+    .nullable()
+    .describe("Retention: what the data file may hold, in bytes, beside the quotas of what is not accepted; null for any size."),
   maxRejectedBytes: z.int().describe("What is kept of rejected and duplicate messages, in bytes; the oldest go first."),
   maxUnknownKeyBytes: z.int().describe("What is kept of requests with an unknown write key, in bytes; the oldest go first."),
   synchronous: z.enum(["NORMAL", "FULL"]),

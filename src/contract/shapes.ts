@@ -126,7 +126,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 export function pageOf<Item extends z.ZodType, Cursor extends z.ZodType>(item: Item, cursor: Cursor) {
   return z.object({
     items: z.array(item),
-    nextCursor: cursor.nullable(),
+    nextCursor: cursor.nullable().describe("Null after the last page. A page may be shorter than its limit: an answer stays below 1 MB."),
     total: z.int().describe("Exact up to 10,000."),
     totalCapped: z.boolean().describe("There are more than `total`."),
   });

@@ -43,7 +43,11 @@ export type Rejection = { reason: string; detail: string };
 type SeenMembers = Pick<CheckedMessage, "messageId" | "userId" | "anonymousId" | "event"> & { type: MessageType | null };
 
 export type CheckResult =
-  | { ok: true; message: CheckedMessage; /** What the merging of its request's defaults costs: the bytes, and a share for each member. */ mergeCost: number }
+  | {
+      ok: true;
+      message: CheckedMessage;
+      /** What the merging of its request's defaults costs: the bytes, and a share for each member. */ mergeCost: number;
+    }
   | { ok: false; rejection: Rejection; /** What could still be read, for the list. */ seen: SeenMembers };
 
 export const maxMessageBytes = 32_768;

@@ -120,7 +120,10 @@ describe("a connection that pipelines", () => {
     const port = await listen(server, "127.0.0.1", 0);
     const other = connect(port, "127.0.0.1");
     await once(other, "connect");
-    const requests = Array.from({ length: many }, (_, n) => `GET /${n} HTTP/1.1\r\nHost: h\r\n${n === many - 1 ? "Connection: close\r\n" : ""}\r\n`);
+    const requests = Array.from(
+      { length: many },
+      (_, n) => `GET /${n} HTTP/1.1\r\nHost: h\r\n${n === many - 1 ? "Connection: close\r\n" : ""}\r\n`,
+    );
     const answered = answerTo(port, requests.join(""));
     while (handled.length === 0) await new Promise((resolve) => setImmediate(resolve));
     other.write("GET /other HTTP/1.1\r\nHost: h\r\n\r\n");

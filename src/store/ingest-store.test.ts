@@ -136,16 +136,19 @@ describe("a commit that fails in the middle", () => {
 test("requests with an unknown write key are kept, the newest thousand of them", () => {
   const { store } = openTestStore();
   const keep = (writeKey: string, at: number): void =>
-    store.keepUnknownKeyRequest({
-      writeKey,
-      receivedAt: at,
-      wallAt: at,
-      method: "POST",
-      path: `/v1/${at}`,
-      headers: [["A", "b"]],
-      ip: "127.0.0.1",
-      body: Buffer.from(String(at)),
-    }, 1_000_000);
+    store.keepUnknownKeyRequest(
+      {
+        writeKey,
+        receivedAt: at,
+        wallAt: at,
+        method: "POST",
+        path: `/v1/${at}`,
+        headers: [["A", "b"]],
+        ip: "127.0.0.1",
+        body: Buffer.from(String(at)),
+      },
+      1_000_000,
+    );
   for (let n = 1; n <= 1003; n += 1) keep(n % 2 === 0 ? "even" : "odd", n);
   expect(store.unknownKeys()).toEqual([
     { writeKey: "odd", requests: 500, firstAt: 5, lastAt: 1003, lastPath: "/v1/1003" },

@@ -170,16 +170,19 @@ describe("a reset", () => {
     const one = openTestStore();
     configure(one);
     fill(one, 20, { unsettled: [7] });
-    one.store.keepUnknownKeyRequest({
-      writeKey: "x",
-      receivedAt: 1,
-      wallAt: 1,
-      method: "POST",
-      path: "/",
-      headers: [],
-      ip: null,
-      body: Buffer.alloc(0),
-    }, 1_000_000);
+    one.store.keepUnknownKeyRequest(
+      {
+        writeKey: "x",
+        receivedAt: 1,
+        wallAt: 1,
+        method: "POST",
+        path: "/",
+        headers: [],
+        ip: null,
+        body: Buffer.alloc(0),
+      },
+      1_000_000,
+    );
     one.store.clearMessages();
     expect(rowsPerTable(one)).toEqual({ sources: 1, destinations: 1, webhooks: 1, endpoints: 1 });
     expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([[{ id: 1, duplicateOf: null }]]);

@@ -57,7 +57,9 @@ type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRe
 
 export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
   const accepted = db
-    .prepare<[], number | null>(`SELECT sum(n) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`)
+    .prepare<[], number | null>(
+      `SELECT sum(n) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
+    )
     .pluck();
   const usedBytes = db
     .prepare<[], number>("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")

@@ -3,9 +3,33 @@
 import { deliveryIds, jobIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
-import type { AttemptRecord, DeliveryDetails, DeliverySummary, MessageDetails, Page } from "../../engine/ports.ts";
+import type { AttemptRecord, DeliveryDetails, DeliverySummary, MessageDetails, MessageSummary, Page } from "../../engine/ports.ts";
 import type { HandlersOf } from "../handler.ts";
 import { parseHead } from "../head.ts";
+
+/** An answer stays below 1 MB, whatever names clients choose. Ids and times are longer in it than here, by less than 200 bytes an item. */
+const maxPageBytes = 900_000;
+const longerInAnswer = 200;
+
+/** As many of a page's items as an answer has room for, and at least one; `cursorAfter` is the cursor behind an item. */
+function withinAnswer<Item, Cursor, Answer extends Page<Item, Cursor>>(page: Answer, cursorAfter: (item: Item) => Cursor): Answer {
+  let bytes = 0;
+  const over = page.items.findIndex((item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes);
+  const end = over === -1 ? page.items.length : Math.max(1, over);
+  const last = page.items[end - 1];
+  if (end === page.items.length || last === undefined) return page;
+  return { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
+}
+
+/** Only what was rejected can be larger than a message may be. */
+const maxRawBytes = 65_536;
+
+/** Cut between two characters, or text would become base64. */
+function beginningOf(bytes: Uint8Array): Uint8Array {
+  let end = Math.min(bytes.length, maxRawBytes);
+  while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.subarray(0, end);
+}
 
 export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
   const { messages, queries } = pipeline;
@@ -13,10 +37,13 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
   const summaryOf = (id: MessageRowId) => queries.message(id) ?? notFound("message", messageIds.format(id));
   const detailsOf = (message: MessageDetails) => ({
     ...message,
+    raw: beginningOf(message.raw),
+    rawSize: message.raw.length,
     deliveries: message.deliveries.map(details),
   });
   return {
-    "messages.list": ({ limit, cursor, ...filter }) => queries.messages(filter, limit, cursor ?? null),
+    "messages.list": async ({ limit, cursor, ...filter }) =>
+      withinAnswer(await queries.messages(filter, limit, cursor ?? null), ({ id }: MessageSummary) => id),
     "messages.get": ({ id }) => {
       const message = summaryOf(id);
       return isProblem(message) ? message : detailsOf(message);
@@ -33,19 +60,17 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
   const { deliveries, queries } = pipeline;
   const { summary, details } = deliveryShapes(pipeline);
   const summaryOr = (answer: DeliverySummary | Problem) => (isProblem(answer) ? answer : summary(answer));
-  const listed = <Cursor>({ items, ...page }: Page<DeliverySummary, Cursor>) => ({
-    ...page,
-    items: items.map((delivery) => summary(queries.listed(delivery))),
-  });
+  const listed = <Cursor>({ items, ...page }: Page<DeliverySummary, Cursor>, cursorAfter: (delivery: DeliverySummary) => Cursor) =>
+    withinAnswer({ ...page, items: items.map((delivery) => summary(queries.listed(delivery))) }, cursorAfter);
   return {
     "deliveries.list": ({ order, limit, cursor = null, ...filter }) => {
       if (order === "newest") {
         if (typeof cursor === "object" && cursor !== null) return invalid("cursor: This is a cursor of `order: due`.");
-        return listed(queries.deliveries(filter, limit, cursor));
+        return listed(queries.deliveries(filter, limit, cursor), ({ id }) => id);
       }
       if (filter.state !== "waiting") return invalid("order: Only waiting deliveries have a due time. Add `state: waiting`.");
       if (typeof cursor === "number") return invalid("cursor: This is a cursor of `order: newest`.");
-      return listed(queries.deliveriesByDue(filter, limit, cursor));
+      return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({ at: nextAttemptAt ?? 0, id }));
     },
     "deliveries.get": ({ id }) => {
       const delivery = queries.deliveryDetails(id);

@@ -12,16 +12,19 @@ const bodies = [`{"userId":"u","event":"first"}`, `no JSON`, `{"userId":"u","eve
 
 function keepRequests({ store }: TestStore): void {
   for (const body of bodies) {
-    store.keepUnknownKeyRequest({
-      writeKey: "lost",
-      receivedAt: startOfTime,
-      wallAt: startOfTime,
-      method: "POST",
-      path: "/v1/track",
-      headers: [],
-      ip: "127.0.0.1",
-      body: Buffer.from(body),
-    }, 1_000_000);
+    store.keepUnknownKeyRequest(
+      {
+        writeKey: "lost",
+        receivedAt: startOfTime,
+        wallAt: startOfTime,
+        method: "POST",
+        path: "/v1/track",
+        headers: [],
+        ip: "127.0.0.1",
+        body: Buffer.from(body),
+      },
+      1_000_000,
+    );
   }
 }
 

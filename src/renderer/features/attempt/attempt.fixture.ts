@@ -85,6 +85,7 @@ export function aMessage(changes: Partial<Message> = {}): Message {
     detail: null,
     duplicateOf: null,
     warnings: [],
+    rawSize: 27,
     raw: `{"event":"Order Completed"}`,
     request: { method: "POST", path: "/v1/track", headers: [], size: 27, messages: 1 },
     decisions: [],

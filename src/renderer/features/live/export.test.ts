@@ -54,6 +54,7 @@ function message(id: string, raw: string, attempts: Attempt[]): Message {
     duplicateOf: null,
     warnings: [],
     raw,
+    rawSize: raw.length,
     request: { method: "POST", path: "/v1/track", headers: [], size: raw.length, messages: 1 },
     decisions: [],
     deliveries: [

@@ -1,12 +1,21 @@
 /** The rows of the list as React sees them: one window of rows per filter, fed by the stream of changes. */
 
 import { useEffect, useReducer, useRef, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
 import { useFeed } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import type { ListFilter } from "./list-filter.ts";
 import { createMessageRows, type MessageRows } from "./message-rows.ts";
 
 type MessageRowsInput = { filter: ListFilter; matchesLater: boolean };
+
+/** A whole page, also where large messages make the API answer in several. */
+async function readPage({ limit, ...input }: ListFilter & { limit: number; cursor?: string }): Promise<AnswerOf<"messages.list">> {
+  const first = await call("messages.list", { ...input, limit });
+  if (first.nextCursor === null || first.items.length >= limit) return first;
+  const rest = await readPage({ ...input, limit: limit - first.items.length, cursor: first.nextCursor });
+  return { ...first, items: [...first.items, ...rest.items], nextCursor: rest.nextCursor };
+}
 
 /** Null: ask nothing. The rows of the filter before stay until those of the new one are there. */
 export function useMessageRows(input: MessageRowsInput | null, total: number | undefined): MessageRows | null {
@@ -24,8 +33,8 @@ export function useMessageRows(input: MessageRowsInput | null, total: number | u
     if (input === null) return undefined;
     const { filter, matchesLater } = input;
     const rows = createMessageRows({
-      read: (page) => call("messages.list", { ...filter, ...page }),
-      readUnfiltered: (page) => call("messages.list", page),
+      read: (page) => readPage({ ...filter, ...page }),
+      readUnfiltered: readPage,
       isFiltered: Object.keys(filter).length > 0,
       matchesLater,
       monotonic: () => window.performance.now(),

@@ -10,6 +10,7 @@ const rejections: Record<string, string> = {
   missing_group_id: "groupId is missing",
   missing_previous_id: "previousId is missing",
   message_too_large: "larger than 32 KB",
+  batch_too_long: "over the limit of a batch",
   unknown_type: "unknown type",
   invalid_type: "a member is of the wrong kind",
   not_an_object: "not a JSON object",

@@ -129,6 +129,37 @@ export function StoreSection() {
         hint="Real time, not the clock’s: a fast-forward removes nothing."
         onCommit={(text) => update({ maxAgeMs: text.trim() === "" ? null : parseDuration(text, "d") })}
       />
+      <CommitField
+        label="Keep at most"
+        name="short"
+        unit="MB"
+        inputMode="decimal"
+        placeholder="any size"
+        text={settings.maxBytes === null ? "" : megabytesText(settings.maxBytes)}
+        check={(text) => (readMegabytes(text) === undefined ? "A number of megabytes, or nothing for any size." : null)}
+        hint="The size of the data file, beside the two limits below. The oldest accepted messages go first."
+        onCommit={(text) => update({ maxBytes: readMegabytes(text) ?? null })}
+      />
+      <CommitField
+        label="Rejected and duplicate messages"
+        name="short"
+        unit="MB"
+        inputMode="decimal"
+        text={megabytesText(settings.maxRejectedBytes)}
+        check={(text) => (typeof readMegabytes(text) === "number" ? null : "A number of megabytes.")}
+        hint="They have a limit of their own, so that they never push out accepted messages."
+        onCommit={(text) => update({ maxRejectedBytes: readMegabytes(text) ?? undefined })}
+      />
+      <CommitField
+        label="Requests with an unknown write key"
+        name="short"
+        unit="MB"
+        inputMode="decimal"
+        text={megabytesText(settings.maxUnknownKeyBytes)}
+        check={(text) => (typeof readMegabytes(text) === "number" ? null : "A number of megabytes.")}
+        hint="The newest 1,000 of them are kept, within this limit, until their key is adopted."
+        onCommit={(text) => update({ maxUnknownKeyBytes: readMegabytes(text) ?? undefined })}
+      />
       <div className="commit">
         <span className="labelled-name">Durability</span>
         <Choice
@@ -148,6 +179,15 @@ export function StoreSection() {
       </div>
     </>
   );
+}
+
+const megabytesText = (bytes: number): string => String(bytes / 1_000_000);
+
+/** In bytes. Null for any size; undefined when it is no number. */
+function readMegabytes(text: string): number | null | undefined {
+  const given = text.replaceAll(",", "").trim();
+  if (given === "") return null;
+  return /^\d{1,9}(\.\d{1,6})?$/.test(given) ? Math.round(Number(given) * 1_000_000) : undefined;
 }
 
 /** Null for all; undefined when it is no number. Commas are how the number is shown. */

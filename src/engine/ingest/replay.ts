@@ -12,7 +12,7 @@ export function replayBody(body: Uint8Array, span: { offset: number; size: numbe
   const bytes = Buffer.from(body);
   const parsed = parseBody(bytes, batched);
   const message = bytes.subarray(span.offset, span.offset + span.size);
-  const value = isProblem(parsed) ? null : (JSON.parse(message.toString("utf8")) as Json);
+  const value = isProblem(parsed) ? null : valueOf(message);
   if (isProblem(parsed) || !isObject(value)) {
     return problem(409, "not_replayable", "This was rejected because it is no message at all, so there is nothing to send again.");
   }
@@ -22,4 +22,13 @@ export function replayBody(body: Uint8Array, span: { offset: number; size: numbe
   const { context, integrations, sentAt } = parsed.root;
   const defaults = JSON.stringify({ context, integrations, sentAt });
   return Buffer.concat([Buffer.from(`{"batch":[`), replayed, Buffer.from(defaults === "{}" ? "]}" : `],${defaults.slice(1)}`)]);
+}
+
+/** What is over the limit of a batch is on record as one span of several messages. */
+function valueOf(message: Buffer): Json {
+  try {
+    return JSON.parse(message.toString("utf8")) as Json;
+  } catch {
+    return null;
+  }
 }

@@ -20,7 +20,12 @@ test("a batch has 2,500 messages: those over it are one rejected message with th
   ]);
   expect((await app.call("stats.get", {})).messages).toMatchObject({ total: 2501, byState: { filtered: 2500, rejected: 1 } });
   const [surplus] = await app.messages({ state: "rejected" });
-  expect(surplus).toMatchObject({ reason: "batch_too_long", type: null, detail: message, raw: JSON.stringify(batch.slice(2500)).slice(1, -1) });
+  expect(surplus).toMatchObject({
+    reason: "batch_too_long",
+    type: null,
+    detail: message,
+    raw: JSON.stringify(batch.slice(2500)).slice(1, -1),
+  });
   expect(await app.api("messages.replay", { id: surplus?.id ?? "" })).toMatchObject({ status: 409, body: { code: "not_replayable" } });
 
   await app.call("sources.update", { id: app.source.id, mode: "production" });
@@ -30,7 +35,9 @@ test("a batch has 2,500 messages: those over it are one rejected message with th
 
 test("a batch of 2,500 is accepted whole", async () => {
   const app = await startIngestApp();
-  expect(await app.send("/v1/batch", { batch: Array.from({ length: 2500 }, (_, n) => track(n)) })).toMatchObject({ text: `{"success":true}` });
+  expect(await app.send("/v1/batch", { batch: Array.from({ length: 2500 }, (_, n) => track(n)) })).toMatchObject({
+    text: `{"success":true}`,
+  });
 });
 
 test("250,000 numbers are answered with the first 100 and a count, and recorded as 2,501 messages", async () => {
@@ -71,7 +78,9 @@ test("a message has 32,768 bytes with what its batch's defaults add, unless it h
     { index: 2, reason: "message_too_large", message: expect.stringContaining("`context`") },
   ]);
   const integrations = { Some: { options: "x".repeat(33_000) } };
-  expect((await app.send("/v1/batch", { batch: [track(4)], integrations })).json).toMatchObject({ rejected: [{ reason: "message_too_large" }] });
+  expect((await app.send("/v1/batch", { batch: [track(4)], integrations })).json).toMatchObject({
+    rejected: [{ reason: "message_too_large" }],
+  });
 });
 
 test.each([
@@ -120,7 +129,10 @@ test("requests with an unknown write key have a quota, the oldest go, and a key 
   const kept = async () => (await app.call("unknownKeys.list", {})).items.map(({ writeKey }) => writeKey).toSorted();
   expect(await kept()).toEqual(["fourth", "third"]);
   const answer = await app.send("/v1/track", { ...track(1), writeKey: "k".repeat(400_000) }, { key: null });
-  expect([answer.status, answer.json]).toEqual([401, { success: false, code: "unknown_write_key", message: expect.stringContaining("too long") }]);
+  expect([answer.status, answer.json]).toEqual([
+    401,
+    { success: false, code: "unknown_write_key", message: expect.stringContaining("too long") },
+  ]);
   expect(answer.text.length).toBeLessThan(500);
   expect(await kept()).toEqual(["fourth", "third"]);
 });

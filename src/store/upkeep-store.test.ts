@@ -25,16 +25,18 @@ function ids({ db }: TestStore): number[] {
 }
 
 /** As upkeep calls it, until there is nothing left to do. */
-function removeAll(one: TestStore, limits: { maxMessages?: number; olderThanWall?: number }, slice = 7): number {
+function removeAll(one: TestStore, limits: { maxMessages?: number; maxBytes?: number; olderThanWall?: number }, slice = 7): number {
   passOver(one);
   let removed = 0;
   for (;;) {
-    const now = one.store.removeOld({ maxMessages: limits.maxMessages ?? null, olderThanWall: limits.olderThanWall ?? null }, slice);
+    const now = one.store.removeOld({ maxMessages: null, maxBytes: null, olderThanWall: null, ...limits }, slice);
     expect(now).toBeLessThanOrEqual(slice);
     if (now === 0) return removed;
     removed += now;
   }
 }
+
+const rejection = { reason: "missing_event", detail: "A track needs `event`." };
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
@@ -49,6 +51,38 @@ describe("retention", () => {
       expect(one.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()).toBe(20);
     }
     expect(removeAll(one, { maxMessages: 20 })).toBe(0);
+  });
+
+  test("by count counts what was accepted: what was not makes no room, and does not go", () => {
+    const one = openTestStore();
+    one.store.commit([request(range(1, 10).map((n) => ({ messageId: `m-${n}` })))]);
+    one.store.commit([request(range(1, 10).map((n) => ({ messageId: `m-${n}`, deduplicate: true })))]);
+    one.store.commit([request(range(1, 10).map(() => ({ rejection })))]);
+    expect(removeAll(one, { maxMessages: 10 })).toBe(0);
+    expect(removeAll(one, { maxMessages: 4 })).toBe(6);
+    expect(ids(one)).toEqual(range(7, 30));
+    expect(removeAll(one, { olderThanWall: startOfTime + 1 })).toBe(24);
+    expect([ids(one), one.store.rejectedBytes()]).toEqual([[], 0]);
+    expectConsistent(one.db);
+  });
+
+  test("by bytes keeps the newest within the size of the file, beside the quotas", () => {
+    const one = openTestStore();
+    const large = (n: number): string => `{"n":${n},"filler":"${"x".repeat(20_000)}"}`;
+    one.store.commit([request(range(1, 60).map((n) => ({ rejection, text: large(n) })))]);
+    for (const n of range(61, 160)) one.store.commit([request([{ text: large(n) }])]);
+    const quota = one.store.rejectedBytes();
+    expect(quota).toBeGreaterThan(1_200_000);
+    expect(removeAll(one, { maxBytes: 10_000_000 })).toBe(0);
+    removeAll(one, { maxBytes: 1_000_000 });
+    const kept = ids(one);
+    const accepted = kept.filter((id) => id > 60);
+    expect(kept.filter((id) => id <= 60)).toEqual(range(1, 60));
+    expect(accepted).toEqual(range(161 - accepted.length, 160));
+    // 20 KB each, and some for everything else.
+    expect(accepted.length).toBeGreaterThan(20);
+    expect(accepted.length).toBeLessThan(50);
+    expectConsistent(one.db);
   });
 
   test("by age goes by the wall", () => {
@@ -129,6 +163,69 @@ describe("retention", () => {
     one.store.record([attempt(1 as DeliveryId)], [moveTo(1 as DeliveryId, "delivered")]);
     expectConsistent(one.db);
     expect(one.db.prepare("SELECT count(*) FROM attempts").pluck().get()).toBe(0);
+  });
+});
+
+describe("the quota of what was not accepted", () => {
+  /** What the index says, which is what a start begins with. */
+  const summed = ({ db }: TestStore): unknown => db.prepare("SELECT coalesce(sum(quota_bytes), 0) FROM messages").pluck().get();
+
+  test("lets the oldest go, but neither what was accepted, nor what is pinned, nor the newest", () => {
+    const one = openTestStore();
+    one.store.commit([request([{ messageId: "a" }, { rejection }, { rejection }])]);
+    one.store.commit([request([{ messageId: "a", deduplicate: true }, { rejection }])]);
+    one.store.commit([request([{ rejection }])]);
+    one.store.pin(3 as MessageRowId, true);
+    expect(one.store.removeRejected(1_000_000, 10)).toBe(0);
+    expect(one.store.removeRejected(0, 2)).toBe(2);
+    expect(ids(one)).toEqual([1, 3, 5, 6]);
+    expect(one.store.removeRejected(0, 10)).toBe(1);
+    expect(ids(one)).toEqual([1, 3, 6]);
+    expect(one.db.prepare("SELECT id FROM requests").pluck().all()).toEqual([1, 3]);
+    expectConsistent(one.db);
+  });
+
+  test("ends where it is kept to", () => {
+    const one = openTestStore();
+    for (let n = 1; n <= 20; n += 1) one.store.commit([request([{ rejection, text: `{"n":1}` }])]);
+    const all = one.store.rejectedBytes();
+    expect(one.store.removeRejected(all / 2, 100)).toBe(10);
+    expect(one.store.rejectedBytes()).toBeLessThanOrEqual(all / 2);
+    expect(ids(one)).toEqual(range(11, 20));
+  });
+
+  test("counts the bytes of a message, of its row, and of the request around it, once", () => {
+    const one = openTestStore();
+    const text = `"${"x".repeat(1000)}"`;
+    one.store.commit([request([{ rejection, text }])]);
+    const first = one.store.rejectedBytes();
+    expect(first).toBeGreaterThan(1002 + 512);
+    one.store.commit([
+      request([
+        { rejection, text },
+        { rejection, text: "1" },
+      ]),
+    ]);
+    expect(one.store.rejectedBytes() - first).toBe(first + 1 + 1 + 512);
+    const padded = request([{ rejection, text: "1" }]);
+    one.store.commit([{ ...padded, body: Buffer.concat([padded.body, Buffer.alloc(100_000, 0x20)]) }]);
+    expect(one.store.rejectedBytes()).toBeGreaterThan(100_000);
+    expect(one.store.rejectedBytes()).toBe(summed(one));
+    expect(one.restarted().store.rejectedBytes()).toBe(summed(one));
+  });
+
+  test("is right after a commit and a removal that failed", () => {
+    const one = openTestStore();
+    one.store.commit([request([{ rejection }]), request([{ rejection }])]);
+    const before = one.store.rejectedBytes();
+    expect(() => one.store.commit([request([{ rejection }, { to: [1], failure: new Error("of the route") }])])).toThrow("of the route");
+    expect(one.store.rejectedBytes()).toBe(before);
+    one.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON messages BEGIN SELECT raise(ABORT, 'not this one'); END");
+    expect(() => one.store.removeRejected(0, 10)).toThrow("not this one");
+    expect(one.store.rejectedBytes()).toBe(before);
+    one.db.exec("DROP TRIGGER refuse");
+    one.store.clearMessages();
+    expect(one.store.rejectedBytes()).toBe(0);
   });
 });
 

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { createTurnBudget, nextTurn } from "./wall.ts";
+
+/** The turn of the event loop in which each piece was done, from 0. */
+async function turnsOf(costs: number[], perTurn: number): Promise<number[]> {
+  const take = createTurnBudget(perTurn);
+  let turn = 0;
+  let left = costs.length;
+  const count = (): void => {
+    turn += 1;
+    if (left > 0) setImmediate(count);
+  };
+  setImmediate(count);
+  const done = costs.map(async (cost) => {
+    await take(cost);
+    left -= 1;
+    return turn;
+  });
+  return Promise.all(done);
+}
+
+test("pieces of work share the turns of the event loop, in order", async () => {
+  expect(await turnsOf([5, 5, 5, 5, 1], 10)).toEqual([0, 0, 1, 1, 2]);
+});
+
+test("a piece that is larger than a turn has one of its own", async () => {
+  expect(await turnsOf([30, 1, 1, 30, 30, 1], 10)).toEqual([0, 1, 1, 2, 3, 4]);
+});
+
+test("a turn that was not used up is no help to the next one, and nothing waits when nothing was done", async () => {
+  const take = createTurnBudget(10);
+  for (let n = 0; n < 3; n += 1) {
+    await take(10);
+    await nextTurn();
+  }
+  let isDone = false;
+  void take(10).then(() => (isDone = true));
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(isDone).toBe(true);
+});

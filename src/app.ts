@@ -4,41 +4,22 @@
  */
 
 import { createApi, type Api } from "./api/api.ts";
-import { PortTaken, type PortRole } from "./app-errors.ts";
+import { createCore } from "./assembly/core.ts";
+import { createDelivery } from "./assembly/delivery.ts";
+import { createPeople } from "./assembly/people.ts";
+import { createPorts, type Addresses } from "./assembly/ports.ts";
 import { messageIds } from "./domain/ids.ts";
-import { createComputations, type Computations } from "./engine/audiences/computations.ts";
-import { createChangeFeed } from "./engine/changes.ts";
-import { createClients } from "./engine/clients/clients.ts";
-import { Activity, type Origin } from "./engine/clock/activity.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
-import { Holds } from "./engine/clock/holds.ts";
-import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
-import { createConfiguration } from "./engine/configuration.ts";
-import { createDeletions } from "./engine/deletions/deletions.ts";
-import { createSuppressions } from "./engine/deletions/suppressions.ts";
-import { createDeliveries } from "./engine/deliver/deliveries.ts";
-import { Station } from "./engine/deliver/station.ts";
-import { createTrust } from "./engine/deliver/trust.ts";
-import { createAuthority } from "./engine/endpoints/authority.ts";
-import { createEndpoints } from "./engine/endpoints/endpoints.ts";
-import { Ingest } from "./engine/ingest/ingest.ts";
-import { createOwnMessages } from "./engine/ingest/own-messages.ts";
-import { createIngestClient } from "./engine/ingest/ingest-client.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
-import type { CommittedMessage } from "./engine/ports.ts";
-import { createProfiles } from "./engine/profiles/profiles.ts";
 import { createRate } from "./engine/rate.ts";
 import { createReset } from "./engine/reset.ts";
 import { createSettle } from "./engine/settle.ts";
-import { reportTo, storeFailure } from "./engine/store-failure.ts";
-import { createUpkeep, type Upkeep } from "./engine/upkeep.ts";
-import { wallNow } from "./engine/wall.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
-import { openStore } from "./store/sqlite-store.ts";
 
+export type { Addresses };
 export { backUpData } from "./store/backup.ts";
 export { examineData, type Examination } from "./store/examine.ts";
 
@@ -56,8 +37,6 @@ export type AppOptions = {
   version: string;
 };
 
-export type Addresses = { ingestUrl: string; endpointsUrl: string; endpointsTlsUrl: string; dataDir: string | null };
-
 export type App = {
   pipeline: Pipeline;
   api: Api;
@@ -69,171 +48,39 @@ export type App = {
 
 /** Throws an `OpenError` when the data cannot be opened. */
 export function createApp(options: AppOptions): App {
-  const { data, host = "127.0.0.1", ports, clock: firstClock, version } = options;
+  const { data, host = "127.0.0.1", ports: portNumbers, report: reportUnexpected = throwLater, version } = options;
   const dataDir = data === ":memory:" ? null : data;
-  const store = openStore(data);
-  const report = reportTo(store, options.report ?? throwLater);
-  if (firstClock !== undefined && store.loadClock() === null) {
-    store.saveClock({ now: firstClock.startAt, wallAt: wallNow(), mode: firstClock.mode, speed: 1 });
-  }
-  const changes = createChangeFeed();
-  const activity = new Activity();
-  const holds = new Holds();
+  const core = createCore({ ...options, report: reportUnexpected });
+  const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
+  const delivery = createDelivery(core, { dataDir });
+  const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir });
+  const { addresses, ingest, endpoints, clients, ingestClient, upkeep } = ports;
+  const people = createPeople(core, { accepted: () => ingest.committed() });
+  const { follower, profiles, computations, deletions } = people;
+  const { station, deliveries } = delivery;
+  const { audiences, computedTraits } = computations;
+  const workspaces = createWorkspaces({ ...core, audiences, endpoints, ingestClient });
+
   const ingested = createRate();
   const attempted = createRate();
-
-  const clock: PipelineClock = new PipelineClock({
-    store,
-    activity,
-    work: {
-      isPending: () => station.hasOwnWork(),
-      isWaiting: () => station.hasOwnWaiting(),
-      attemptsMade: () => station.attemptsMade,
-      trouble: () => store.trouble() ?? storeFailure(profiles.failure),
-    },
-    onOverdue: () => station.spreadOverdue(),
-    onChange: (advance) => changes.noteClock(advance),
-    report,
-  });
-  const configuration = createConfiguration({
-    store,
-    now: () => clock.now(),
-    changes,
-    onChange: () => station.kick(),
-    onDestinationDeleted: (id) => deliveries.cancelOf(id),
-  });
-  const authority = createAuthority({ dataDir });
-  const trust = createTrust({ localAuthority: () => authority.authorityPem() });
-  function onCommitted(messages: readonly CommittedMessage[], origin: Origin): void {
+  signals.committed.on((messages, origin) => {
     changes.noteMany("messages", messages, ({ id }) => messageIds.format(id), true);
     ingested.add(messages.length);
-    station.onCommitted(messages, origin);
-  }
-  const ownMessages = createOwnMessages({
-    store,
-    configuration,
-    clock,
-    onCommitted: (messages) => onCommitted(messages, activity.origin),
+    follower.kick(origin);
   });
-  const suppressions = createSuppressions({ store, now: () => clock.now(), changes });
-  const profiles = createProfiles({
-    store,
-    clock,
-    activity,
-    changes,
-    onApplied: (profileChanges) => computations.onApplied(profileChanges),
-    computed: { sourceOf: (audience) => computations.sourceOf(audience), valuesOf: (userId) => computations.valuesOf(userId) },
-    isSuppressed: suppressions.isSuppressed,
-    report,
-  });
-  const computations: Computations = createComputations({
-    store,
-    configuration,
-    ownMessages,
-    clock,
-    activity,
-    changes,
-    isSuppressed: suppressions.isSuppressed,
-    caughtUp: () => profiles.caughtUp(),
-    report,
-  });
-  const deletions = createDeletions({
-    store,
-    configuration,
-    ownMessages,
-    suppressions,
-    clock,
-    activity,
-    changes,
-    caughtUp: () => ingest.committed().then(() => profiles.caughtUp()),
-    report,
-  });
-  const station: Station = new Station({
-    store,
-    configuration,
-    clock,
-    activity,
-    holds,
-    trust,
-    changes,
-    onAttempts(attempts) {
-      attempted.add(attempts);
-      profiles.noteOthers();
-    },
-    report,
-  });
-  const deliveries = createDeliveries({ store, clock, activity, changes, kick: () => station.kick(), report });
-  const ingest = new Ingest({
-    store,
-    configuration,
-    clock,
-    activity,
-    changes,
-    isSuppressed: suppressions.isSuppressed,
-    onCommitted(messages, origin) {
-      onCommitted(messages, origin);
-      profiles.kick(origin);
-      upkeep.kick();
-    },
-    report,
-    host,
-    port: ports.ingest,
-  });
-  const endpoints = createEndpoints({
-    store,
-    clock,
-    holds,
-    changes,
-    authority,
-    seed: () => configuration.settings().seed,
-    secrets: () =>
-      configuration
-        .destinations()
-        .flatMap(({ id, name, sharedSecret }) => (sharedSecret === null ? [] : [{ destinationId: id, name, secret: sharedSecret }])),
-    host,
-    port: ports.endpoints,
-    tlsPort: ports.endpointsTls,
-  });
-  const upkeep: Upkeep = createUpkeep({ store, settings: () => configuration.settings(), changes, report });
-
-  const ingestClient = createIngestClient({ ingestUrl: () => addresses.ingestUrl });
-  const workspaces = createWorkspaces({
-    configuration,
-    audiences: computations.audiences,
-    endpoints,
-    clock,
-    activity,
-    seed: () => configuration.settings().seed,
-    store,
-    ingestClient,
-    report,
-  });
-
-  let addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
-
-  const clients = createClients({
-    store,
-    configuration,
-    clock,
-    activity,
-    holds,
-    trust,
-    changes,
-    seed: () => configuration.settings().seed,
-    ingestUrl: () => addresses.ingestUrl,
-  });
+  signals.attemptsRecorded.on((count) => attempted.add(count));
 
   const pipeline: Pipeline = {
     clock,
     configuration,
-    messages: createMessages({ store, configuration, ingest, ingestClient, changes }),
+    messages: createMessages({ ...core, ingest, ingestClient }),
     deliveries,
     endpoints,
     clients,
     workspaces,
     profiles,
-    audiences: computations.audiences,
-    computedTraits: computations.computedTraits,
+    audiences,
+    computedTraits,
     deletions,
     suppressions,
     queries: store,
@@ -241,32 +88,7 @@ export function createApp(options: AppOptions): App {
     settle: createSettle({ activity, clock, store, station, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
-    reset: createReset({
-      store,
-      workspaces,
-      clients,
-      station,
-      configuration,
-      suppressions,
-      computations,
-      deletions,
-      endpoints,
-      profiles,
-      changes,
-    }),
-  };
-
-  const listening = async <T>(role: PortRole, port: number, start: () => Promise<T>): Promise<T> => {
-    try {
-      return await start();
-    } catch (error) {
-      if (isAddressInUse(error))
-        throw new PortTaken({
-          port: error.port ?? port,
-          role: error.port === ports.endpointsTls && role === "endpoints" ? "endpointsTls" : role,
-        });
-      throw error;
-    }
+    reset: createReset({ ...core, ...people, workspaces, clients, station, endpoints, profiles: follower }),
   };
 
   const scenarios = createScenarios({
@@ -286,14 +108,12 @@ export function createApp(options: AppOptions): App {
     pipeline,
     api,
     async start() {
-      const ingestUrl = await listening("ingest", ports.ingest, () => ingest.start());
-      const { url, tlsUrl } = await listening("endpoints", ports.endpoints, () => endpoints.start());
-      addresses = { ingestUrl, endpointsUrl: url, endpointsTlsUrl: tlsUrl, dataDir };
+      await ports.listen();
       clock.start();
       station.start();
       clients.start();
       deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
-      profiles.start();
+      follower.start();
       computations.start();
       deletions.start();
       upkeep.start();
@@ -309,7 +129,7 @@ export function createApp(options: AppOptions): App {
       await ingest.stop();
       computations.stop();
       deletions.stop();
-      profiles.stop();
+      follower.stop();
       await station.stop();
       await endpoints.stop();
       clock.stop();
@@ -337,10 +157,6 @@ export async function startInMemory({
     ...(report === undefined ? {} : { report }),
   });
   return { ...app, ...(await app.start()) };
-}
-
-function isAddressInUse(error: unknown): error is NodeJS.ErrnoException & { port?: number } {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
 }
 
 /** Without a reporter, an unexpected error is the process's. */

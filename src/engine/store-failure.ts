@@ -35,10 +35,10 @@ export function storeFailure(error: unknown): Problem | null {
   return sentence === undefined ? null : problem(503, "store_unavailable", sentence, { sqlite: code });
 }
 
-/** A report of errors that tells the store of its own too, from wherever they come. */
+/** What the store cannot do is its trouble, which the API and the inspector show; every other error is unexpected and reported. */
 export function reportTo(store: Pick<HealthStore, "noteFailure">, report: (error: unknown) => void): (error: unknown) => void {
   return (error) => {
-    store.noteFailure(error);
-    report(error);
+    if (storeFailure(error) === null) report(error);
+    else store.noteFailure(error);
   };
 }

@@ -18,7 +18,7 @@ const rejectedSlice = 2500;
 
 type UpkeepOptions = { store: UpkeepStore; settings: () => Settings; changes: Changes; report: (error: unknown) => void };
 
-export type Upkeep = {
+type Upkeep = {
   start(): void;
   stop(): void;
   /** Messages were committed. */

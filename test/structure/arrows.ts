@@ -23,7 +23,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   "app-errors.ts": { rooms: [], packages: [] },
   "data-directory.ts": { rooms: ["app-errors.ts"], packages: ["node:*"] },
   "page-files.ts": { rooms: [], packages: ["node:*"] },
-  "app.ts": { rooms: ["api", "scenarios", "store", "engine", "domain", "app-errors.ts"], packages: [] },
+  assembly: { rooms: ["store", "engine", "app-errors.ts"], packages: [] },
+  "app.ts": { rooms: ["assembly", "api", "scenarios", "store", "engine", "domain"], packages: [] },
   headless: {
     rooms: ["app.ts", "api", "scenarios", "contract", "engine", "domain", "app-errors.ts", "page-files.ts"],
     packages: ["node:*", "zod"],

@@ -8,7 +8,7 @@ import { Activity } from "../clock/activity.ts";
 import { createConfiguration } from "../configuration.ts";
 import { createOwnMessages } from "../ingest/own-messages.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
-import { createProfiles } from "../profiles/profiles.ts";
+import { Follower } from "../profiles/follower.ts";
 import { nextTurn } from "../wall.ts";
 import { createComputations } from "./computations.ts";
 
@@ -44,14 +44,10 @@ function startFailing() {
   configuration.createSource({ name: "Shop" });
   const ownMessages = createOwnMessages({ ...parts, configuration, onCommitted: () => {} });
   const computations = createComputations({ ...parts, configuration, ownMessages, caughtUp: () => profiles.caughtUp() });
-  const profiles = createProfiles({
-    ...parts,
-    onApplied: (applied) => computations.onApplied(applied),
-    computed: { sourceOf: () => undefined, valuesOf: computations.valuesOf },
-  });
+  const profiles: Follower = new Follower({ ...parts, onApplied: (applied) => computations.onApplied(applied) });
   profiles.start();
   computations.start();
-  stops.push(computations.stop, profiles.stop, changes.stop);
+  stops.push(computations.stop, () => profiles.stop(), changes.stop);
   return {
     ...computations,
     reported,

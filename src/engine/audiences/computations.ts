@@ -36,7 +36,7 @@ type ComputationsOptions = {
   report: (error: unknown) => void;
 };
 
-export type Computations = {
+type Computations = {
   audiences: Audiences;
   computedTraits: ComputedTraits;
   onApplied(changes: readonly ProfileChange[]): void;

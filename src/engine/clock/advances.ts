@@ -20,6 +20,16 @@ const latestTime = Date.UTC(3000, 0);
 /** How often progress is reported: as fast as a figure can be read. Trouble is looked for as often. */
 const reportEveryMs = 100;
 
+export type AdvanceWork = {
+  /** Whether anything is queued, sending or waiting that the advance would bring to its end. */
+  isPending(): boolean;
+  /** Whether own work waits for a place behind other work. */
+  isWaiting(): boolean;
+  attemptsMade(): number;
+  /** Why the store does not take what has to be written; null when it does. */
+  trouble(): Problem | null;
+};
+
 type AdvancesOptions = {
   clock: {
     now(): number;
@@ -32,15 +42,7 @@ type AdvancesOptions = {
     hasForeground(): boolean;
   };
   activity: Activity;
-  work: {
-    /** Whether anything is queued, sending or waiting that the advance would bring to its end. */
-    isPending(): boolean;
-    /** Whether own work waits for a place behind other work. */
-    isWaiting(): boolean;
-    attemptsMade(): number;
-    /** Why the store does not take what has to be written; null when it does. */
-    trouble(): Problem | null;
-  };
+  work: AdvanceWork;
   onProgress: (progress: AdvanceProgress | null) => void;
 };
 

@@ -3,9 +3,12 @@
 import { audienceIds, type AudienceId, type SourceId } from "../../domain/ids.ts";
 import { notFound } from "../../domain/problem.ts";
 import type { Profiles, ProfileValues } from "../profile-pipeline.ts";
-import { Follower, type FollowerOptions } from "./follower.ts";
+import type { ProfileStore } from "../profile-ports.ts";
+import type { Follower } from "./follower.ts";
 
-type ProfilesOptions = FollowerOptions & {
+type ProfilesOptions = {
+  store: ProfileStore;
+  follower: Pick<Follower, "caughtUp">;
   /** What audiences and computed traits say of a user. */
   computed: {
     sourceOf(audience: AudienceId): SourceId | undefined;
@@ -14,24 +17,11 @@ type ProfilesOptions = FollowerOptions & {
   isSuppressed: (userId: string) => boolean;
 };
 
-export function createProfiles({
-  computed,
-  isSuppressed,
-  ...options
-}: ProfilesOptions): Profiles & Pick<Follower, "start" | "stop" | "kick" | "noteOthers" | "failure"> {
-  const { store } = options;
-  const follower = new Follower(options);
+export function createProfiles({ store, follower, computed, isSuppressed }: ProfilesOptions): Profiles {
   const nothing: ProfileValues = { memberships: [], computed: [] };
   const valuesOf = (userId: string | null): ProfileValues => (userId === null ? nothing : computed.valuesOf(userId));
 
   return {
-    start: () => follower.start(),
-    stop: () => follower.stop(),
-    kick: (origin) => follower.kick(origin),
-    get failure() {
-      return follower.failure;
-    },
-    noteOthers: () => follower.noteOthers(),
     caughtUp: () => follower.caughtUp(),
     list({ audienceId, ...filter }, limit, before) {
       const members = audienceId === undefined ? undefined : computed.sourceOf(audienceId);

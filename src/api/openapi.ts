@@ -13,7 +13,7 @@ export function openApiDocument(version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   const error = { description: "What is wrong.", ...json(schemaOf(errorAnswer, components)) };
 
-  const operation = (call: Omit<Call, "answer" | "status">, success: Record<string, Schema>): Schema => ({
+  const operation = (call: Omit<Call, "answer" | "reads" | "status">, success: Record<string, Schema>): Schema => ({
     operationId: call.name,
     summary: call.summary,
     tags: [call.name.split(".")[0]],

@@ -72,7 +72,14 @@ const ruleOrMembers = z
 const syncAnswer = z.object({ entered: z.int(), left: z.int() });
 
 export const audienceCalls = [
-  defineCall({ name: "audiences.list", method: "GET", path: "/api/audiences", summary: "All audiences.", answer: listOf(audienceAnswer) }),
+  defineCall({
+    name: "audiences.list",
+    method: "GET",
+    path: "/api/audiences",
+    summary: "All audiences.",
+    reads: ["audiences", "profiles"],
+    answer: listOf(audienceAnswer),
+  }),
   defineCall({
     name: "audiences.create",
     method: "POST",
@@ -122,6 +129,7 @@ export const audienceCalls = [
     summary: "What the next sync would send, with a sample of the payloads. Sends nothing.",
     params: byId(id),
     query: z.strictObject({ sample: z.int().min(0).max(100).default(10) }),
+    reads: ["audiences", "profiles", "clock"],
     answer: z.object({
       entering: z.int(),
       leaving: z.int(),
@@ -134,6 +142,7 @@ export const audienceCalls = [
     path: "/api/audiences/preview",
     summary: "How many users a rule that is not saved holds for, and some of them.",
     body: ruleOrMembers,
+    reads: ["profiles"],
     answer: z.object({
       key: z.string().optional(),
       count: z.int(),
@@ -147,6 +156,7 @@ export const audienceCalls = [
     path: "/api/audiences/explain",
     summary: "Why a rule holds for a user, or does not: each condition with the fact that decides it.",
     body: z.strictObject({ rule, userId: z.string() }),
+    reads: ["profiles", "clock"],
     answer: z.object({
       userId: z.string(),
       matches: z.boolean(),

@@ -14,6 +14,29 @@ import { reporting, sentenceOf } from "./issues.ts";
 // The inspector's content security policy forbids compiled validators; the hosts use them.
 z.config({ jitless: "document" in globalThis });
 
+/** What the change feed tells apart. */
+export const changeAreas = [
+  "messages",
+  "deliveries",
+  "sources",
+  "destinations",
+  "endpoints",
+  "received",
+  "clients",
+  "retry-profiles",
+  "settings",
+  "unknown-keys",
+  "clock",
+  "jobs",
+  "profiles",
+  "audiences",
+  "computed-traits",
+  "deletions",
+  "suppressions",
+  "scenario-runs",
+] as const;
+export type ChangeArea = (typeof changeAreas)[number];
+
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 type Members = z.ZodObject | null;
 type Body = z.ZodType | null;
@@ -31,6 +54,8 @@ export type Call<
   path: string;
   /** One sentence for the OpenAPI document. */
   summary: string;
+  /** Areas of the change feed: a change in one of them may change the answer. */
+  reads: readonly ChangeArea[];
   params: P;
   query: Q;
   body: B;
@@ -52,17 +77,26 @@ export function defineCall<
   params?: P;
   query?: Q;
   body?: B;
+  /** The area that the call is named after when left out. */
+  reads?: readonly ChangeArea[];
   answer: Answer;
   /** 200 when left out. */
   status?: number;
 }): Call<Name, P, Q, B, Answer> {
   return {
     ...call,
+    reads: call.reads ?? areaNamedBy(call.name),
     params: (call.params ?? null) as P,
     query: (call.query ?? null) as Q,
     body: (call.body ?? null) as B,
     status: call.status ?? 200,
   };
+}
+
+/** `retryProfiles.list` reads `retry-profiles`. */
+function areaNamedBy(name: string): readonly ChangeArea[] {
+  const area = name.replace(/\..*/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return changeAreas.filter((each) => each === area);
 }
 
 type InputOf<Part> = Part extends z.ZodType ? z.input<Part> : unknown;

@@ -93,7 +93,14 @@ export const clientDraft = z
   .meta({ id: "ClientDraft" });
 
 export const clientCalls = [
-  defineCall({ name: "clients.list", method: "GET", path: "/api/clients", summary: "All simulated clients.", answer: listOf(client) }),
+  defineCall({
+    name: "clients.list",
+    method: "GET",
+    path: "/api/clients",
+    summary: "All simulated clients.",
+    reads: ["clients", "sources"],
+    answer: listOf(client),
+  }),
   defineCall({
     name: "clients.create",
     method: "POST",
@@ -109,6 +116,7 @@ export const clientCalls = [
     path: "/api/clients/{id}",
     summary: "One simulated client, its queue, and the batch that it is sending.",
     params: byId(id),
+    reads: ["clients", "sources"],
     answer: clientDetails,
   }),
   defineCall({

@@ -28,7 +28,14 @@ const clockAnswer = z
   .meta({ id: "Clock" });
 
 export const clockCalls = [
-  defineCall({ name: "clock.get", method: "GET", path: "/api/clock", summary: "The clock.", answer: clockAnswer }),
+  defineCall({
+    name: "clock.get",
+    method: "GET",
+    path: "/api/clock",
+    summary: "The clock.",
+    reads: ["clock", "deliveries"],
+    answer: clockAnswer,
+  }),
   defineCall({
     name: "clock.set",
     method: "POST",

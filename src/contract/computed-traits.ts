@@ -39,6 +39,7 @@ export const computedTraitCalls = [
     method: "GET",
     path: "/api/computed-traits",
     summary: "All computed traits.",
+    reads: ["computed-traits", "profiles"],
     answer: listOf(computedTraitAnswer),
   }),
   defineCall({
@@ -89,6 +90,7 @@ export const computedTraitCalls = [
     path: "/api/computed-traits/preview",
     summary: "The values of a computation that is not saved: how many users have one, and some of them.",
     body: z.strictObject({ computation, sample: z.int().min(0).max(100).default(10) }),
+    reads: ["profiles"],
     answer: z.object({
       count: z.int(),
       profiles: z.int(),

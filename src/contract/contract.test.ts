@@ -1,6 +1,8 @@
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { Call } from "./call.ts";
-import { checkInput } from "./call.ts";
+import { changeAreas, checkInput } from "./call.ts";
 import { callNamed, calls } from "./contract.ts";
 
 const all = Object.values<Call>(calls);
@@ -116,4 +118,20 @@ describe("checking an input", () => {
   test("joins the members of the path and the body", () => {
     expect(checkInput(calls["messages.pin"], { id: "msg_00000000a", pinned: true })).toEqual({ id: 10, pinned: true });
   });
+});
+
+test("a call reads the area that it is named after, or those that it lists", () => {
+  expect(calls["retryProfiles.list"].reads).toEqual(["retry-profiles"]);
+  expect(calls["messages.list"].reads).toEqual(["messages", "deliveries"]);
+  expect(calls["about.get"].reads).toEqual([]);
+  const read = new Set(all.flatMap(({ reads }) => reads));
+  expect(changeAreas.filter((area) => !read.has(area))).toEqual([]);
+});
+
+test("a call that the inspector keeps up to date reads an area, or nothing would refresh it", () => {
+  const root = fileURLToPath(new URL("../renderer/", import.meta.url));
+  const sources = globSync("**/*.{ts,tsx}", { cwd: root }).map((path) => readFileSync(root + path, "utf8"));
+  const live = new Set(sources.flatMap((text) => [...text.matchAll(/useLive\("([\w.]+)"/g)].map(([, name = ""]) => name)));
+  expect(live.size).toBeGreaterThan(25);
+  expect([...live].filter((name) => callNamed(name)?.reads.length === 0)).toEqual([]);
 });

@@ -40,6 +40,7 @@ export const deletionCalls = [
     path: "/api/deletions",
     summary: "Deletion requests, newest first.",
     query: z.strictObject(page(cursor)),
+    reads: ["deletions", "deliveries"],
     answer: pageOf(deletionAnswer, cursor),
   }),
   defineCall({
@@ -60,6 +61,7 @@ export const deletionCalls = [
     path: "/api/deletions/{id}",
     summary: "One deletion request.",
     params: byId(id),
+    reads: ["deletions", "deliveries"],
     answer: deletionAnswer,
   }),
   defineCall({

@@ -128,6 +128,7 @@ export const deliveryCalls = [
         ),
       ...page(cursor),
     }),
+    reads: ["deliveries", "messages"],
     answer: pageOf(listedDelivery, cursor),
   }),
   defineCall({

@@ -90,6 +90,7 @@ export const endpointCalls = [
     method: "GET",
     path: "/api/endpoints",
     summary: "All test endpoints.",
+    reads: ["endpoints", "received"],
     answer: listOf(endpointAnswer),
   }),
   defineCall({
@@ -141,6 +142,7 @@ export const endpointCalls = [
     summary: "What a test endpoint received, newest first.",
     params: byId(id),
     query: z.strictObject(page(cursor)),
+    reads: ["received"],
     answer: recordedPageOf(receivedRequest, cursor),
   }),
   defineCall({

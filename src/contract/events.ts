@@ -1,31 +1,13 @@
 /** What changed, as server-sent events and as messages on a port. A stream is not a call, so it has no handler. */
 
 import { z } from "zod";
+import { changeAreas } from "./call.ts";
 import { advanceText } from "./clock.ts";
 
 export const change = z
   .object({
     sequence: z.int(),
-    area: z.enum([
-      "messages",
-      "deliveries",
-      "sources",
-      "destinations",
-      "endpoints",
-      "received",
-      "clients",
-      "retry-profiles",
-      "settings",
-      "unknown-keys",
-      "clock",
-      "jobs",
-      "profiles",
-      "audiences",
-      "computed-traits",
-      "deletions",
-      "suppressions",
-      "scenario-runs",
-    ]),
+    area: z.enum(changeAreas),
     ids: z.array(z.string()).describe("What was made or changed; the newest hundred when there were more."),
     count: z.int().describe("How many there were."),
     added: z.int().describe("Of `messages`: how many of them are new."),

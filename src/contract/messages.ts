@@ -90,6 +90,7 @@ export const messageCalls = [
       search: z.string().optional().describe("Free text, in the bytes of the message as it came."),
       ...page(cursor),
     }),
+    reads: ["messages", "deliveries"],
     answer: pageOf(messageSummary, cursor),
   }),
   defineCall({
@@ -98,6 +99,7 @@ export const messageCalls = [
     path: "/api/messages/{id}",
     summary: "One message with all that came of it.",
     params: byId(id),
+    reads: ["messages", "deliveries"],
     answer: messageDetails,
   }),
   defineCall({

@@ -21,7 +21,14 @@ const stats = z
 const what = z.enum(["messages", "everything"]);
 
 export const pipelineCalls = [
-  defineCall({ name: "stats.get", method: "GET", path: "/api/stats", summary: "Counts, rates and queue depth.", answer: stats }),
+  defineCall({
+    name: "stats.get",
+    method: "GET",
+    path: "/api/stats",
+    summary: "Counts, rates and queue depth.",
+    reads: ["messages", "deliveries"],
+    answer: stats,
+  }),
   defineCall({
     name: "pipeline.settle",
     method: "POST",

@@ -85,6 +85,7 @@ export const profileCalls = [
       userId: z.string().optional().describe("The profile that has this userId."),
       audienceId: idOf(audienceIds).optional().describe("Members of this audience."),
     }),
+    reads: ["profiles", "audiences"],
     answer: pageOf(profileAnswer, cursor),
   }),
   defineCall({
@@ -93,6 +94,7 @@ export const profileCalls = [
     path: "/api/profiles/{id}",
     summary: "One profile with everything that is known of it.",
     params: byId(id),
+    reads: ["profiles", "audiences", "computed-traits", "suppressions"],
     answer: profileDetails,
   }),
   defineCall({

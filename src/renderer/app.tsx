@@ -1,26 +1,25 @@
 /** The inspector: the frame, the view of the place, and what lies over both. */
 
-import { useEffect, type ReactNode } from "react";
+import { Component, type ReactNode, useEffect } from "react";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
 import { ClientsView } from "./features/clients/clients-view.tsx";
-import { ownCommands } from "./features/commands/own-commands.ts";
-import { useOverlay } from "./features/commands/overlay.ts";
-import { Palette } from "./features/commands/palette.tsx";
-import { Shortcuts } from "./features/commands/shortcuts.tsx";
+import { globalCommands } from "./features/commands/global-commands.ts";
+import { Palette, Shortcuts } from "./features/commands/palette.tsx";
 import { Composer } from "./features/composer/composer.tsx";
-import { Frame, navigation } from "./features/frame/frame.tsx";
 import { DeletionsView } from "./features/deletions/deletions-view.tsx";
 import { DestinationsView } from "./features/destinations/destinations-view.tsx";
 import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
+import { Frame, navigation } from "./features/frame/frame.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { ProfilesView } from "./features/profiles/profiles-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { ScenariosView } from "./features/scenarios/scenarios-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
-import { FailureBoundary } from "./kit/failure-boundary.tsx";
+import { Button } from "./kit/controls.tsx";
+import { ProblemText } from "./kit/problem.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
-import { useCommands, useOffer } from "./stores/commands.ts";
+import { useCommands, useOffer, useOverlay } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
 import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
@@ -39,7 +38,7 @@ const viewsOf: Record<View, () => ReactNode> = {
   settings: SettingsView,
 };
 
-const commands = ownCommands(navigation);
+const commands = globalCommands(navigation);
 
 export function App() {
   const view = usePlace((place) => place.view);
@@ -66,4 +65,28 @@ export function App() {
       <Composer />
     </>
   );
+}
+
+type Props = { children: ReactNode };
+
+/** What a view's own failure leaves standing: the rest of the page, and a sentence in the view's place. */
+class FailureBoundary extends Component<Props, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null };
+
+  static getDerivedStateFromError(error: Error): { error: Error } {
+    return { error };
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return (
+      <section className="empty">
+        <h1>This view failed</h1>
+        <p className="muted">No data is lost. The other views still work.</p>
+        <ProblemText error={error} />
+        <Button onClick={() => this.setState({ error: null })}>Try again</Button>
+      </section>
+    );
+  }
 }

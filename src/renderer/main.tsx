@@ -1,13 +1,13 @@
 /** Starts the inspector in whichever host it finds itself. */
 
-import "./kit/tokens.css";
-import "./kit/kit.css";
 import { createRoot } from "react-dom/client";
+import { portRequest } from "../contract/port-messages.ts";
 import { App } from "./app.tsx";
-import { announcedPort } from "./transport/announced-port.ts";
 import { createHttpTransport } from "./transport/http.ts";
 import { createPortTransport } from "./transport/port.ts";
 import { setTransport } from "./transport/transport.ts";
+import "./kit/tokens.css";
+import "./kit/kit.css";
 
 /** The token comes in the address once, leaves it at once, and stays for reloads of this tab. */
 function takeToken(): string {
@@ -24,3 +24,34 @@ if (root === null) throw new Error("the page has no root");
 const connect = announcedPort();
 setTransport(connect === null ? createHttpTransport({ token: takeToken() }) : createPortTransport({ connect }));
 createRoot(root).render(<App />);
+
+/** How to get a port, or null where nobody announces one: in a browser. */
+function announcedPort(): (() => Promise<MessagePort>) | null {
+  const first = requestPort();
+  if (first === null) return null;
+  let next: Promise<MessagePort> | null = first;
+  return () => {
+    const port = next ?? requestPort();
+    next = null;
+    return port ?? Promise.reject(new Error("the port is no longer announced"));
+  };
+}
+
+function requestPort(): Promise<MessagePort> | null {
+  const listening = new AbortController();
+  const arrival = new Promise<MessagePort>((resolve) => {
+    window.addEventListener(
+      "message",
+      ({ source, data, ports: [port] }) => {
+        if (source !== window || data !== portRequest || port === undefined) return;
+        listening.abort();
+        resolve(port);
+      },
+      { signal: listening.signal },
+    );
+  });
+  const isAnnounced = !window.dispatchEvent(new Event(portRequest, { cancelable: true }));
+  if (isAnnounced) return arrival;
+  listening.abort();
+  return null;
+}

@@ -88,7 +88,7 @@ export async function startFrames(page: Page): Promise<void> {
       const now = performance.now();
       if (last !== null) times.push(now - last);
       last = now;
-      const rows = document.querySelector(".live-rows");
+      const rows = document.querySelector(".live .row-list");
       frames.mostRows = Math.max(frames.mostRows, rows?.childElementCount ?? 0);
       const id = rows?.firstElementChild?.id ?? null;
       if (id !== top) frames.moves += 1;

@@ -26,6 +26,34 @@ const otherNames: Record<string, RegExp> = {
   clock: /\b(virtual|simulated|fake|mock) (clock|time)\b|\btime travel\b/i,
 };
 
+/** Ordinary technical words, and the odd ones that stood in their place in the inspector: its texts and its names are held to them. */
+const oddWords: Record<string, RegExp> = {
+  "accepted, claimed, requeued": /\b(taken (in|up)|takes? (in|up))\b/i,
+  "notified, sent": /\b(told|tells)\b/i,
+  create: /\bmake (it|one|an?|the first)\b/i,
+  again: /\banew\b/i,
+  "permanently deleted": /\bfor good\b|\blet go\b/i,
+  manually: /\bby hand\b/i,
+  "entered, left": /\bwho comes\b|\d+ came\b/i,
+  "Wire format": /\btaken for\b/i,
+  "Queue call": /\bcall it\b/i,
+  "send directly": /\bstraight as\b/i,
+  users: /\bwhom\b/i,
+  "What is sent": /\bwhat goes out\b/i,
+  "why it wasn't delivered": /\bwent nowhere\b/i,
+  "is not retried": /\bfailure is retried\b|\btried again\b/i,
+  response: /\bno answer came\b|\bwhole answer\b/i,
+  "real time": /\bwall (speed|time)\b|\bthe wall\b/i,
+  "not found": /\bthere is no such\b/i,
+  rewind: /\bset back to\b/i,
+  screens: /\bsights?\b/i,
+  "timeline model": /\bcourse of\b|\buse course\b/i,
+  "empty state": /\bnothing[- ]here\b/i,
+  "use debounced": /\buse rested\b/i,
+  "saved scale, cached rows, now axis": /\b(kept[- ]scale|held[- ]rows|around-now)\b/i,
+  "max…": /\bmost (shown|held|columns|lanes|exported|ticks|rounds|beads|suggestions|lines|steps)\b/i,
+};
+
 type Text = { at: string; text: string };
 
 /** What is between backticks or fences is somebody's code. */
@@ -39,8 +67,8 @@ function textsOfPage(path: string): Text[] {
 
 type SyntaxNode = { type: string; start: number; [member: string]: unknown };
 
-/** Strings, the text of templates and of JSX; of the contract the names of members too, in words. */
-function textsOfSource(path: string): Text[] {
+/** Strings, the text of templates and of JSX; with `names`, the identifiers too, in words. */
+function textsOfSource(path: string, names = path.startsWith("src/contract/")): Text[] {
   const source = readFileSync(root + path, "utf8");
   const found: Text[] = [];
   const walk = (node: SyntaxNode): void => {
@@ -49,7 +77,7 @@ function textsOfSource(path: string): Text[] {
     const isText = type === "Literal" || type === "JSXText" || type === "TemplateElement";
     const at = `${path}:${source.slice(0, start).split("\n").length}`;
     if (isText && typeof text === "string") found.push({ at, text });
-    if (type === "Identifier" && path.startsWith("src/contract/")) found.push({ at, text: words(name as string) });
+    if (type === "Identifier" && names) found.push({ at, text: words(name as string) });
     for (const member of Object.values(node)) {
       for (const child of Array.isArray(member) ? member : [member]) if (isSyntaxNode(child)) walk(child);
     }
@@ -66,9 +94,9 @@ function isSyntaxNode(value: unknown): value is SyntaxNode {
   return typeof value === "object" && value !== null && typeof (value as SyntaxNode)["type"] === "string";
 }
 
-function otherNamesIn(texts: readonly Text[]): string[] {
+function otherNamesIn(texts: readonly Text[], wrong = otherNames): string[] {
   return texts.flatMap(({ at, text }) =>
-    Object.entries(otherNames).flatMap(([name, others]) => {
+    Object.entries(wrong).flatMap(([name, others]) => {
       const found = others.exec(text)?.[0];
       return found === undefined ? [] : [`${at}: “${found}”, where ${name} is meant`];
     }),
@@ -91,7 +119,20 @@ test("no page gives another name to a thing that has one", () => {
 
 test("no text of the program gives another name to a thing that has one", () => {
   const files = filesIn(["src/**/*.{ts,tsx}"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
-  const texts = files.flatMap(textsOfSource);
+  const texts = files.flatMap((path) => textsOfSource(path));
   expect(texts.length).toBeGreaterThan(10_000);
   expect(otherNamesIn(texts)).toEqual([]);
+});
+
+test("the inspector is written in plain technical English: an odd word that was replaced is found when it comes back", () => {
+  const odd = [words("useRested"), "Make an audience", "What receivers were told", "gone for good", words("mostShown")];
+  expect(
+    otherNamesIn(
+      odd.map((text) => ({ at: "", text })),
+      oddWords,
+    ),
+  ).toHaveLength(odd.length);
+  const files = filesIn(["src/renderer/**/*.{ts,tsx}", "test/e2e/pages/*.ts"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
+  const names = files.map((path) => ({ at: path, text: path.replaceAll("-", " ") }));
+  expect(otherNamesIn([...names, ...files.flatMap((path) => textsOfSource(path, true))], oddWords)).toEqual([]);
 });

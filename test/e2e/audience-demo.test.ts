@@ -36,19 +36,19 @@ describe("an audience", () => {
 
     await view.make.click();
     await view.editor("Big Spenders!").waitFor();
-    await view.size.filter({ hasText: "1 user is in" }).waitFor();
-    await view.told.filter({ hasText: "ana" }).filter({ hasText: "true" }).filter({ hasText: "delivered" }).waitFor();
+    await view.size.filter({ hasText: "1 user in the audience" }).waitFor();
+    await view.sent.filter({ hasText: "ana" }).filter({ hasText: "true" }).filter({ hasText: "delivered" }).waitFor();
 
     await page.getByRole("textbox", { name: "User", exact: true }).fill("ben");
     await view.does(/^does Order Completed/).click();
-    await view.told.filter({ hasText: "ben" }).filter({ hasText: "true" }).waitFor();
-    await view.size.filter({ hasText: "2 users are in" }).waitFor();
+    await view.sent.filter({ hasText: "ben" }).filter({ hasText: "true" }).waitFor();
+    await view.size.filter({ hasText: "2 users in the audience" }).waitFor();
 
     await view.daysPass.click();
-    await view.size.filter({ hasText: "0 users are in" }).waitFor();
-    await view.told.filter({ hasText: "ana" }).filter({ hasText: "false" }).filter({ hasText: "delivered" }).waitFor();
-    await view.told.filter({ hasText: "ben" }).filter({ hasText: "false" }).waitFor();
-    expect(await view.told.count()).toBe(4);
+    await view.size.filter({ hasText: "0 users in the audience" }).waitFor();
+    await view.sent.filter({ hasText: "ana" }).filter({ hasText: "false" }).filter({ hasText: "delivered" }).waitFor();
+    await view.sent.filter({ hasText: "ben" }).filter({ hasText: "false" }).waitFor();
+    expect(await view.sent.count()).toBe(4);
 
     const { items } = await inspector.call("endpoints.requests", { id: endpoint.id });
     const said = items.map(({ body }) => JSON.parse(body as string)).filter(({ type }) => type === "identify");
@@ -106,9 +106,9 @@ describe("an audience", () => {
     await inspector.call("audiences.create", { name: "Big spenders", members: ["ana"] });
     const { page } = await open("/audiences/new");
     const view = audiencesPage(page);
-    await view.matching.filter({ hasText: "needs the event’s name" }).waitFor();
+    await view.matching.filter({ hasText: "needs an event name" }).waitFor();
     await view.name.fill("big_Spenders");
-    await view.problems.filter({ hasText: "The key big_spenders is that of Big spenders already" }).waitFor();
+    await view.problems.filter({ hasText: "The key big_spenders is already used by Big spenders" }).waitFor();
     await view.make.click();
     expect((await inspector.call("audiences.list", {})).items).toHaveLength(1);
   });
@@ -136,7 +136,7 @@ test("a computed trait shows its values before it is made, and tells them", asyn
     button.click();
   });
   await view.trait("Lifetime value").waitFor();
-  await view.told.filter({ hasText: "ana" }).filter({ hasText: "100.5" }).filter({ hasText: "delivered" }).waitFor();
+  await view.sent.filter({ hasText: "ana" }).filter({ hasText: "100.5" }).filter({ hasText: "delivered" }).waitFor();
 
   await view.name.fill("Value of a life");
   await view.save.waitFor();
@@ -164,7 +164,7 @@ test("a profile shows how an anonymous visitor became a user, and that what was 
   await view.history.filter({ hasText: "identified" }).waitFor();
   expect(await view.identities.count()).toBe(2);
   await view.find.fill("nob");
-  await view.list.getByText("No identity begins with this.").waitFor();
+  await view.list.getByText("No identity starts with this.").waitFor();
   await view.find.fill("a1");
   await view.entry("ana").waitFor();
 });

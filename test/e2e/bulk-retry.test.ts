@@ -32,7 +32,7 @@ describe("many deliveries", () => {
     await retries.retryAll.click();
     await retries.title.filter({ hasText: "Retry 40 deliveries now?" }).waitFor();
     await retries.confirm.click();
-    await retries.title.filter({ hasText: "40 deliveries taken up" }).waitFor();
+    await retries.title.filter({ hasText: "40 deliveries requeued" }).waitFor();
     expect(await retries.progress.getAttribute("aria-valuenow")).toBe("40");
     await retries.close.click();
     await expect.poll(() => states(page)).toEqual([0, 0]);

@@ -127,7 +127,7 @@ describe("what lies over the views", () => {
   test("is the list of shortcuts with ?, which Esc closes", async ({ open }) => {
     const { page } = await open("/sources");
     const { shortcuts } = palettePage(page);
-    await page.getByRole("heading", { name: "Make the first source" }).waitFor();
+    await page.getByRole("heading", { name: "Create the first source" }).waitFor();
     await page.keyboard.press("?");
     await shortcuts.waitFor();
     const words = await shortcuts.innerText();

@@ -14,7 +14,7 @@ describe("the composer", () => {
     await composer.type("group").click();
     await composer.body.fill(`{"userId": "u_7", "groupId": "acme", "traits": {"seats": 1.50, "big": 12345678901234567890}}`);
     await composer.send.click();
-    await composer.answer.filter({ hasText: "taken in" }).waitFor();
+    await composer.answer.filter({ hasText: "accepted" }).waitFor();
     await composer.seeInLive.click();
     await composer.dialog.waitFor({ state: "detached" });
     await livePage(page)
@@ -36,10 +36,10 @@ describe("the composer", () => {
     await page.getByRole("heading", { name: "Test endpoints" }).first().waitFor();
     await page.keyboard.press("n");
     await composer.body.fill('{"userId": "u_7", ');
-    await composer.problem.filter({ hasText: "This is not JSON" }).waitFor();
+    await composer.problem.filter({ hasText: "Not valid JSON" }).waitFor();
     await page.keyboard.press("ControlOrMeta+Enter");
     await composer.answer
-      .filter({ hasText: "refused" })
+      .filter({ hasText: "rejected" })
       .filter({ hasText: /400 .*"code"/ })
       .waitFor();
   });

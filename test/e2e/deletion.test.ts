@@ -14,7 +14,7 @@ describe("a deletion", () => {
     const view = deletionsPage(page);
 
     await view.first.click();
-    await view.whom.fill("ana\nnobody");
+    await view.users.fill("ana\nnobody");
     await view.known.filter({ hasText: "ana" }).filter({ hasText: "1 event" }).waitFor();
     await view.known.filter({ hasText: "no profile has this userId" }).waitFor();
     await view.ask.click();
@@ -22,13 +22,13 @@ describe("a deletion", () => {
 
     await view.deletion("ana and nobody").waitFor();
     await view.messagesOf("ana").filter({ hasText: "waiting" }).waitFor();
-    await view.state.getByText("it is retried").waitFor();
+    await view.state.getByText("it is being retried").waitFor();
     await page.getByText("No profile has this userId, so there was nothing to delete.").waitFor();
 
     await page.keyboard.press("Escape");
     await page.keyboard.press(".");
     await view.messagesOf("ana").filter({ hasText: "Billing" }).filter({ hasText: "delivered" }).waitFor();
-    await view.state.getByText("Every receiver that had to know").waitFor();
+    await view.state.getByText("Every receiver has accepted").waitFor();
     expect(destination.name).toBe("Billing");
 
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
@@ -45,7 +45,7 @@ describe("a deletion", () => {
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
     const { page } = await open("/deletions/new");
     const view = deletionsPage(page);
-    await view.whom.focus();
+    await view.users.focus();
     await page.keyboard.type("ana");
     await view.ask.press("Enter");
     await view.confirm.press("Enter");

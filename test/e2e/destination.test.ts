@@ -57,7 +57,7 @@ describe("a destination", () => {
     await asked;
     await save.and(page.locator("[aria-disabled=true]")).waitFor();
     cutIt();
-    await problems.filter({ hasText: "Hookyard does not answer" }).waitFor();
+    await problems.filter({ hasText: "Hookyard does not respond" }).waitFor();
     expect(await save.evaluate((button) => button.matches(":focus"))).toBe(true);
   });
 });

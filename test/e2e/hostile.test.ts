@@ -7,7 +7,7 @@ import { palettePage } from "./pages/palette.ts";
 import { fillWorkspace } from "./support/filled-workspace.ts";
 import { test } from "./support/inspector-test.ts";
 import { layoutFindings } from "./support/layout.ts";
-import { fullSights, show } from "./support/sights.ts";
+import { fullScreens, show } from "./support/screens.ts";
 
 const markup = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><a href="javascript:window.hacked=1">"'&amp;{{7*7}}`;
 const bidi = "\u202Egnirts\u202C \u2066left\u2067right\u2069 \u200Bzero\u200Dwidth\uFEFF \u0000\u0007\u001B[31m";
@@ -40,16 +40,16 @@ describe("strings from outside", () => {
     const { page } = await open("/settings");
     const wrong: Record<string, string[]> = {};
     const wide = { width: 1440, height: 900 };
-    for (const sight of fullSights(workspace).filter(({ isAlike }) => isAlike !== true)) {
+    for (const screen of fullScreens(workspace).filter(({ isAlike }) => isAlike !== true)) {
       await page.setViewportSize(wide);
-      await show(page, sight);
+      await show(page, screen);
       for (const size of [wide, { width: 1100, height: 700 }]) {
         await page.setViewportSize(size);
         const findings = await layoutFindings(page);
-        if (findings.length > 0) wrong[`${sight.name}, ${size.width}`] = findings;
+        if (findings.length > 0) wrong[`${screen.name}, ${size.width}`] = findings;
       }
-      expect(await page.locator("main img, main script, main a[href^=javascript]").count(), sight.name).toBe(0);
-      expect(await hacked(page), sight.name).toBe(null);
+      expect(await page.locator("main img, main script, main a[href^=javascript]").count(), screen.name).toBe(0);
+      expect(await hacked(page), screen.name).toBe(null);
     }
     expect(wrong).toEqual({});
   });

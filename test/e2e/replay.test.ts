@@ -21,7 +21,7 @@ describe("a message", () => {
     expect(items[0]?.messageId).not.toBe("first-of-all");
     await live.tail.filter({ hasText: "1 new" }).click();
     await expect.poll(() => live.count()).toBe(2);
-    await details.trace.getByRole("link", { name: "open it" }).click();
+    await details.trace.getByRole("link", { name: "open", exact: true }).click();
     await details.pane.getByText("first-of-all").first().waitFor();
   });
 

@@ -37,7 +37,7 @@ describe("a scenario of one's own", () => {
     await scenarios.file.fill(text);
     await scenarios.run.click();
     await scenarios.result.filter({ hasText: "failed" }).waitFor();
-    const failed = scenarios.expectations(6).filter({ hasText: "not as expected" }).first();
+    const failed = scenarios.expectations(6).filter({ hasText: "failed:" }).first();
     expect(await failed.textContent()).toMatch(/expected21 deliveriesactual20 deliveries/);
     const difference = failed.locator("details").first();
     await difference.locator("summary").press("Enter");
@@ -106,7 +106,7 @@ describe("a recorded scenario", () => {
     const scenarios = scenariosPage(page);
     await livePage(page).rows.first().waitFor();
     await page.getByRole("button", { name: "Export messages" }).click();
-    await scenarios.menuItem(/A scenario of what matches/).click();
+    await scenarios.menuItem(/A scenario of matching messages/).click();
     await page.waitForURL(/scenarios\/own\/own-1/);
     const text = await scenarios.file.inputValue();
     expect(text).toContain("Order Completed");
@@ -123,9 +123,9 @@ describe("a recorded scenario", () => {
     await livePage(page).nothing.waitFor();
     await page.getByRole("button", { name: "Export messages" }).click();
     await scenariosPage(page)
-      .menuItem(/A scenario of what matches/)
+      .menuItem(/A scenario of matching messages/)
       .click();
-    await page.getByText("There is no message to record a scenario of.").waitFor();
+    await page.getByText("There are no messages to record.").waitFor();
   });
 });
 

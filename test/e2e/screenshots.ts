@@ -13,7 +13,7 @@ import { openGuarded } from "./support/guarded-page.ts";
 import { goInto } from "./support/inspector-place.ts";
 import { startInspector, type RunningInspector } from "./support/running-inspector.ts";
 import { smallPng } from "./support/small-png.ts";
-import { emptySights, fullSights, show, type Sight } from "./support/sights.ts";
+import { emptyScreens, fullScreens, show, type Screen } from "./support/screens.ts";
 
 const all = join(root, "out", "screenshots");
 const chosen = join(root, "docs", "screenshots");
@@ -35,19 +35,19 @@ const shown: Record<string, string> = {
 const part = { of: "full-message-waiting-light-wide", name: "timeline", selector: ".tl-section" };
 
 const wanted = process.argv.slice(2);
-const asWanted = (sights: readonly Sight[]): readonly Sight[] =>
-  wanted.length === 0 ? sights : sights.filter(({ name }) => wanted.includes(name));
+const asWanted = (screens: readonly Screen[]): readonly Screen[] =>
+  wanted.length === 0 ? screens : screens.filter(({ name }) => wanted.includes(name));
 
-async function picture(browser: Browser, inspector: RunningInspector, sights: readonly Sight[], prefix: string): Promise<void> {
+async function picture(browser: Browser, inspector: RunningInspector, screens: readonly Screen[], prefix: string): Promise<void> {
   const { page, problems, close } = await openGuarded(browser, inspector.url, { viewport: sizes.wide });
   await goInto(page, inspector.address, "/settings");
-  for (const sight of sights) {
-    await show(page, sight);
+  for (const screen of screens) {
+    await show(page, screen);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       for (const [size, viewport] of Object.entries(sizes)) {
         await page.setViewportSize(viewport);
-        const name = `${prefix}-${sight.name}-${colorScheme}-${size}`;
+        const name = `${prefix}-${screen.name}-${colorScheme}-${size}`;
         const png = await page.screenshot({ path: join(all, `${name}.png`) });
         const title = shown[name];
         if (title !== undefined) writeFileSync(join(chosen, `${title}.png`), smallPng(png));
@@ -67,10 +67,10 @@ mkdirSync(chosen, { recursive: true });
 const browser = await launchBrowser();
 try {
   const empty = await startInspector();
-  await picture(browser, empty, asWanted(emptySights), "empty");
+  await picture(browser, empty, asWanted(emptyScreens), "empty");
   await empty.stop();
   const full = await startInspector();
-  await picture(browser, full, asWanted(fullSights(await fillWorkspace(full))), "full");
+  await picture(browser, full, asWanted(fullScreens(await fillWorkspace(full))), "full");
   await full.stop();
 } finally {
   await browser.close();

@@ -30,7 +30,7 @@ describe("when the program is gone", () => {
     await live.row(/Before/).waitFor();
     await page.keyboard.press("n");
     await composer.send.click();
-    await composer.dialog.getByRole("alert").filter({ hasText: "Hookyard does not answer" }).waitFor();
+    await composer.dialog.getByRole("alert").filter({ hasText: "Hookyard does not respond" }).waitFor();
     await page.keyboard.press("Escape");
     await inspector.send([{ userId: "u_2", event: "Meanwhile" }]);
 

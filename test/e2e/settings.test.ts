@@ -52,7 +52,7 @@ describe("settings", () => {
 
     const changed = text.replaceAll("Billing", "Invoices");
     await settings.configurationFile.setInputFiles({ name: "mine.json", mimeType: "application/json", buffer: Buffer.from(changed) });
-    await settings.view.getByRole("status").filter({ hasText: "Read mine.json: 1 made" }).waitFor();
+    await settings.view.getByRole("status").filter({ hasText: "Imported mine.json: 1 created" }).waitFor();
     expect((await inspector.call("destinations.list", {})).items.map(({ name }) => name).toSorted()).toEqual(["Billing", "Invoices"]);
     await settings.configurationFile.setInputFiles({ name: "none.json", mimeType: "application/json", buffer: Buffer.from("{") });
     await settings.view.getByRole("alert").filter({ hasText: "none.json" }).waitFor();

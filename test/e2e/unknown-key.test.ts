@@ -16,7 +16,7 @@ describe("an unknown write key", () => {
       .getByRole("link", { name: /Unknown write keys|Adopt or forget/ })
       .first()
       .click();
-    await sources.unknownKey("wk_nobody").filter({ hasText: "2 requests kept" }).waitFor();
+    await sources.unknownKey("wk_nobody").filter({ hasText: "2 requests stored" }).waitFor();
     await sources.nameFor("wk_nobody").fill("Found");
     await sources.nameFor("wk_nobody").press("Enter");
     await sources.editor("Found").waitFor();

@@ -4,25 +4,25 @@ import { seriousFindings } from "./support/axe.ts";
 import { fillWorkspace } from "./support/filled-workspace.ts";
 import { test } from "./support/inspector-test.ts";
 import { layoutFindings } from "./support/layout.ts";
-import { emptySights, fullSights, show, type Sight } from "./support/sights.ts";
+import { emptyScreens, fullScreens, show, type Screen } from "./support/screens.ts";
 
 const wide = { width: 1440, height: 900 };
 const narrow = { width: 1100, height: 700 };
 
-/** What is wrong, by sight, colours and size. */
-async function check(page: Page, sights: readonly Sight[]): Promise<Record<string, string[]>> {
+/** What is wrong, by screen, colours and size. */
+async function check(page: Page, screens: readonly Screen[]): Promise<Record<string, string[]>> {
   const wrong: Record<string, string[]> = {};
   const note = (name: string, findings: string[]): void => {
     if (findings.length > 0) wrong[name] = findings;
   };
-  for (const sight of sights.filter(({ isAlike }) => isAlike !== true)) {
-    await show(page, sight);
-    note(`${sight.name}, light`, await seriousFindings(page));
+  for (const screen of screens.filter(({ isAlike }) => isAlike !== true)) {
+    await show(page, screen);
+    note(`${screen.name}, light`, await seriousFindings(page));
     await page.emulateMedia({ colorScheme: "dark" });
-    note(`${sight.name}, dark`, await seriousFindings(page, "colours"));
-    note(`${sight.name}, 1440`, await layoutFindings(page));
+    note(`${screen.name}, dark`, await seriousFindings(page, "colours"));
+    note(`${screen.name}, 1440`, await layoutFindings(page));
     await page.setViewportSize(narrow);
-    note(`${sight.name}, 1100`, [...(await layoutFindings(page)), ...(await seriousFindings(page, "structure"))]);
+    note(`${screen.name}, 1100`, [...(await layoutFindings(page)), ...(await seriousFindings(page, "structure"))]);
     await page.setViewportSize(wide);
     await page.emulateMedia({ colorScheme: "light" });
   }
@@ -32,13 +32,13 @@ async function check(page: Page, sights: readonly Sight[]): Promise<Record<strin
 describe("every view", () => {
   test("is without a serious finding of axe and fits its window, while there is nothing to show", async ({ open }) => {
     const { page } = await open("/settings");
-    expect(await check(page, emptySights)).toEqual({});
+    expect(await check(page, emptyScreens)).toEqual({});
   });
 
   test("is without a serious finding of axe and fits its window, when it is full", async ({ open, inspector }) => {
     const workspace = await fillWorkspace(inspector);
     expect(Object.keys(workspace.messages)).toHaveLength(9);
     const { page } = await open("/settings");
-    expect(await check(page, fullSights(workspace))).toEqual({});
+    expect(await check(page, fullScreens(workspace))).toEqual({});
   });
 });

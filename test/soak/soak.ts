@@ -93,7 +93,7 @@ async function checkPage({ page, problems, rowsInView }: InspectorPage): Promise
     () => true,
     () => false,
   );
-  const rows = await page.locator(".live-rows > *").count();
+  const rows = await page.locator(".live .row-list > *").count();
   return [
     { what: "the page has no error on its console", found: listed(problems), passed: problems.length === 0 },
     {

@@ -36,7 +36,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   preload: { rooms: ["contract/port-messages.ts"], packages: ["electron"] },
   renderer: {
     rooms: ["contract", "domain"],
-    packages: ["@base-ui/react", "@tanstack/react-virtual", "react", "react-dom", "zustand"],
+    packages: ["@base-ui/react", "react", "react-dom", "zustand"],
   },
   testing: { rooms: ["app.ts", "scenarios", "contract", "domain"], packages: ["node:*"] },
   launch: { rooms: ["headless", "engine/wall.ts"], packages: ["*"] },

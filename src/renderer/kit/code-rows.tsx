@@ -1,6 +1,6 @@
 /** What the trees and the bytes of a code view are made of: rows of text from outside, of which only those near the screen exist. */
 
-import { memo, useEffect, useRef, useState, type ReactNode } from "react";
+import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { codePointOf, visiblePieces } from "./visible-text.ts";
 
 /** Text with its unseen characters drawn as escapes. Right-to-left text turns nothing around it. */
@@ -112,3 +112,17 @@ export function useColumns(): { ref: React.RefObject<HTMLDivElement | null>; col
 
 /** The widest common face, DejaVu Sans Mono, at 12 px. */
 const characterPx = 7.23;
+
+/** A sentence of ours; what stands in backticks is spelled as the API or a message spells it. */
+export function Sentence({ text }: { text: string }) {
+  return text.split("`").map((part, place) =>
+    place % 2 === 0 ? (
+      part
+    ) : (
+      // oxlint-disable-next-line react/no-array-index-key -- parts have nothing but their place
+      <code key={place}>
+        <Visible text={part} />
+      </code>
+    ),
+  );
+}

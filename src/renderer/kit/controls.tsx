@@ -100,7 +100,7 @@ export function Choice<Value extends string>({
   );
 }
 
-/** A labelled control with what is wrong with it, said where it is. */
+/** A labelled control with its error below it. */
 export function Labelled({
   label,
   hint,

@@ -26,7 +26,7 @@ export async function copyText(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     useToast.getState().show(`Copied ${what}`);
   } catch {
-    useToast.getState().show(`The browser did not allow copying ${what}`);
+    useToast.getState().show(`The browser blocked copying ${what}`);
   }
 }
 

@@ -1,7 +1,8 @@
 /** The body of an editor whose changes are saved together, with the bar that saves or discards them. */
 
-import type { ReactNode } from "react";
-import { Button } from "./controls.tsx";
+import { type ReactNode, useId } from "react";
+import { FieldNote } from "./commit-field.tsx";
+import { Button, TextField } from "./controls.tsx";
 import { ProblemText } from "./problem.tsx";
 import "./list-pane.css";
 
@@ -46,5 +47,65 @@ export function DraftForm({
         </footer>
       ) : null}
     </form>
+  );
+}
+
+/** The name of what is being made or changed, saved together with the rest. */
+export function NameField({
+  name,
+  error,
+  hint,
+  onChange,
+}: {
+  name: string;
+  error: string | null;
+  hint?: ReactNode;
+  onChange: (name: string) => void;
+}) {
+  const id = useId();
+  return (
+    <div className="commit name-field">
+      <label className="labelled-name" htmlFor={id}>
+        Name
+      </label>
+      <TextField
+        id={id}
+        value={name}
+        aria-invalid={error !== null || undefined}
+        aria-describedby={`${id}-note`}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+      <FieldNote id={`${id}-note`} error={error} hint={hint} />
+    </div>
+  );
+}
+
+/** One of the numbered steps of setting something up, joined to the next by a track. */
+export function Step({
+  number,
+  title,
+  note,
+  isDone,
+  children,
+}: {
+  number: number;
+  title: string;
+  note?: ReactNode;
+  isDone: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <li aria-label={title}>
+      <b className={isDone ? "number done" : "number"} aria-hidden="true">
+        {number}
+      </b>
+      <div className="part">
+        <h3>
+          {title}
+          {note === undefined ? null : <span className="quiet step-note">{note}</span>}
+        </h3>
+        {children}
+      </div>
+    </li>
   );
 }

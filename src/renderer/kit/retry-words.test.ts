@@ -17,7 +17,7 @@ describe("a retry profile in words", () => {
 
   test("one that always waits as long, one that never sends again, one that retries nothing", () => {
     expect(scheduleWords({ schedule: { kind: "exponential", firstMs: 60_000, factor: 1, capMs: 60_000 }, jitter: 0 })).toBe("every 1 m");
-    expect(scheduleWords({ schedule: { kind: "list", delaysMs: [] }, jitter: 0.1 })).toBe("no second round");
+    expect(scheduleWords({ schedule: { kind: "list", delaysMs: [] }, jitter: 0.1 })).toBe("no retries");
     expect(retriedWords({ retriedStatuses: [], retryTimeouts: false, retryConnectionErrors: false })).toBe("nothing");
   });
 });

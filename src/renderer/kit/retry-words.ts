@@ -3,18 +3,18 @@
 import type { RetryProfile } from "../../domain/configuration.ts";
 import { durationText, parseDuration } from "./duration-text.ts";
 
-/** How many delays of a schedule are told one by one. */
-const told = 4;
+/** Delays of a schedule that are listed one by one. */
+const maxListed = 4;
 
 /** `after 10 s, 20 s, 40 s, 80 s …, at most every 30 m, ±10 %` */
 export function scheduleWords({ schedule, jitter }: Pick<RetryProfile, "schedule" | "jitter">): string {
   const spread = jitter === 0 ? "" : `, ±${Math.round(jitter * 1000) / 10} %`;
   if (schedule.kind === "list") {
-    return schedule.delaysMs.length === 0 ? "no second round" : `after ${delaysText(schedule.delaysMs)}${spread}`;
+    return schedule.delaysMs.length === 0 ? "no retries" : `after ${delaysText(schedule.delaysMs)}${spread}`;
   }
   const { firstMs, factor, capMs } = schedule;
-  const delays = Array.from({ length: told }, (_, n) => Math.min(capMs, Math.round(firstMs * factor ** n)));
-  if (delays[0] === delays[told - 1]) return `every ${durationText(delays[0] ?? firstMs)}${spread}`;
+  const delays = Array.from({ length: maxListed }, (_, n) => Math.min(capMs, Math.round(firstMs * factor ** n)));
+  if (delays[0] === delays[maxListed - 1]) return `every ${durationText(delays[0] ?? firstMs)}${spread}`;
   return `after ${delaysText(delays)} …, at most every ${durationText(capMs)}${spread}`;
 }
 

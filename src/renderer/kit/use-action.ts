@@ -2,7 +2,6 @@
 
 import { useState } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
-import { errorOf } from "./error-of.ts";
 
 export type Action = {
   /** Until the next one begins. */
@@ -48,3 +47,6 @@ export function actionStore(): UseBoundStore<StoreApi<Action>> {
     };
   });
 }
+
+/** Whatever was thrown, as what has a sentence. */
+export const errorOf = (raised: unknown): Error => (raised instanceof Error ? raised : new Error(String(raised)));

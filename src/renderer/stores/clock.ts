@@ -1,23 +1,23 @@
-/** The pipeline's clock on this side: what the API said last, and how far it has gone on since. */
+/** The pipeline's clock in the page: the API's last answer, advanced by the time since then. */
 
 import { useEffect, useState } from "react";
 import type { AnswerOf } from "../../contract/contract.ts";
-import { call } from "../transport/transport.ts";
 import { useToast } from "../kit/copy.tsx";
-import { errorOf } from "../kit/error-of.ts";
+import { errorOf } from "../kit/use-action.ts";
+import { call } from "../transport/transport.ts";
 import { useLive } from "./live-data.ts";
 
 type ClockAnswer = AnswerOf<"clock.get">;
 export type AdvanceAnswer = ClockAnswer["advance"];
 
 let lastAnswer: ClockAnswer | undefined;
-let heardAt = 0;
+let receivedAt = 0;
 
 export function useClock(): ClockAnswer | undefined {
   const { answer } = useLive("clock.get", {});
   if (answer !== lastAnswer) {
     lastAnswer = answer;
-    heardAt = window.performance.now();
+    receivedAt = window.performance.now();
   }
   return answer;
 }
@@ -25,7 +25,7 @@ export function useClock(): ClockAnswer | undefined {
 export function nowOf(clock: ClockAnswer): number {
   const now = Date.parse(clock.now);
   if (clock.mode === "paused" || clock.advance !== null) return now;
-  return now + (window.performance.now() - heardAt) * clock.speed;
+  return now + (window.performance.now() - receivedAt) * clock.speed;
 }
 
 /** The clock's time, again and again: once a second, ten times a second when it runs fast and motion is welcome. */
@@ -43,7 +43,7 @@ export function useNow(): number | null {
   return clock === undefined ? null : nowOf(clock);
 }
 
-/** Commands of the clock; a refusal is said in a toast, because the clock bar has no room for a sentence. */
+/** Runs a command of the clock. A toast shows an error, because the clock bar has no room for a sentence. */
 async function command(run: () => Promise<unknown>): Promise<void> {
   try {
     await run();

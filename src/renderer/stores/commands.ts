@@ -42,3 +42,14 @@ export function useOffer(group: string, commands: readonly Command[]): void {
     return () => useCommands.getState().withdraw(group);
   }, [group, commands]);
 }
+
+type OverlayName = "shortcuts" | "composer";
+
+type OverlayStore = { shown: OverlayName | null; show(name: OverlayName): void; hide(): void };
+
+/** What lies over the whole page, one at a time. */
+export const useOverlay = create<OverlayStore>()((set) => ({
+  shown: null,
+  show: (shown) => set({ shown }),
+  hide: () => set({ shown: null }),
+}));

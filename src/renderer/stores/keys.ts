@@ -63,17 +63,17 @@ export function listenToKeys(): () => void {
 /** All of them, for the `?` overlay and for the hints on controls. */
 export const shortcuts: readonly { keys: string[]; does: string; where: string }[] = [
   { keys: ["j", "k"], does: "next, previous row", where: "lists" },
-  { keys: ["Enter"], does: "open; again: the attempt", where: "lists" },
+  { keys: ["Enter"], does: "open; again to open the attempt", where: "lists" },
   { keys: ["Esc"], does: "back, close", where: "everywhere" },
   { keys: ["/"], does: "filter", where: "Live" },
-  { keys: ["f"], does: "follow the tail", where: "Live" },
+  { keys: ["f"], does: "follow new messages", where: "Live" },
   { keys: ["r"], does: "retry now", where: "a message" },
-  { keys: ["r"], does: "run it, end the run", where: "a scenario" },
+  { keys: ["r"], does: "run, stop the run", where: "a scenario" },
   { keys: ["c"], does: "copy as cURL", where: "a message" },
   { keys: ["[", "]"], does: "previous, next attempt", where: "a message" },
-  { keys: ["Space"], does: "pause the clock, run it again", where: "everywhere" },
-  { keys: ["."], does: "step to the next due thing", where: "everywhere" },
+  { keys: ["Space"], does: "pause or resume the clock", where: "everywhere" },
+  { keys: ["."], does: "step to the next due time", where: "everywhere" },
   { keys: ["n"], does: "compose a message", where: "everywhere" },
   { keys: [isMac ? "⌘ K" : "Ctrl K"], does: "commands", where: "everywhere" },
-  { keys: ["?"], does: "this list", where: "everywhere" },
+  { keys: ["?"], does: "show this list", where: "everywhere" },
 ];

@@ -1,21 +1,20 @@
 /**
- * Answers of the API, kept up to date: a call is made once for all who show its answer, and made again when the
+ * Answers of the API, kept up to date: one call serves all components that show its answer, and is made again when the
  * feed names an area that it reads. Answers that are being refreshed stay on the screen.
  */
 
 import { useCallback, useSyncExternalStore } from "react";
 import { create } from "zustand";
-import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
-import { CallError, call, transport, type Change } from "../transport/transport.ts";
-
-type Area = Change["area"];
+import { calls, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
+import type { ChangeArea } from "../../contract/call.ts";
+import { call, CallError, type Change, transport } from "../transport/transport.ts";
 
 type Live<Answer> = { answer: Answer | undefined; error: CallError | null };
 
 type Entry = {
   name: CallName;
   input: object;
-  areas: ReadonlySet<Area>;
+  areas: ReadonlySet<ChangeArea>;
   live: Live<unknown>;
   listeners: Set<() => void>;
   running: boolean;
@@ -25,58 +24,27 @@ type Entry = {
   timer: number | null;
 };
 
-/** What each call that is shown live reads: a change in one of these areas may change its answer. */
-const areasOf = {
-  "audiences.changes": ["audiences", "profiles", "clock"],
-  "audiences.explain": ["profiles", "clock"],
-  "audiences.list": ["audiences", "profiles"],
-  "audiences.preview": ["profiles"],
-  "clients.batches": ["clients"],
-  "clients.get": ["clients", "sources"],
-  "clients.list": ["clients", "sources"],
-  "clients.log": ["clients"],
-  "clock.get": ["clock", "deliveries"],
-  "computedTraits.list": ["computed-traits", "profiles"],
-  "computedTraits.preview": ["profiles"],
-  "deletions.get": ["deletions", "deliveries"],
-  "deletions.list": ["deletions", "deliveries"],
-  "deliveries.list": ["deliveries", "messages"],
-  "destinations.list": ["destinations"],
-  "destinations.secret": ["destinations"],
-  "endpoints.list": ["endpoints", "received"],
-  "endpoints.requests": ["received"],
-  "jobs.get": ["jobs"],
-  "messages.get": ["messages", "deliveries"],
-  "messages.list": ["messages", "deliveries"],
-  "profiles.get": ["profiles", "audiences", "computed-traits", "suppressions"],
-  "profiles.list": ["profiles", "audiences"],
-  "profiles.seen": ["profiles"],
-  "retryProfiles.list": ["retry-profiles"],
-  "scenarioRuns.list": ["scenario-runs"],
-  "settings.get": ["settings"],
-  "sources.list": ["sources"],
-  "stats.get": ["messages", "deliveries"],
-  "suppressions.list": ["suppressions"],
-  "unknownKeys.list": ["unknown-keys"],
-} satisfies Partial<Record<CallName, readonly Area[]>>;
-
-/** An answer is read anew at most this often, however fast things change. */
+/** An answer is requested at most this often, however fast things change. */
 const pauseMs = 120;
 
 const entries = new Map<string, Entry>();
 const nothing: Live<never> = { answer: undefined, error: null };
 
-/** A null input asks nothing. */
-export function useLive<Name extends keyof typeof areasOf>(name: Name, input: InputOf<Name> | null): Live<AnswerOf<Name>> {
-  return useRead(name, input, areasOf[name]);
+/** The answer, requested again after each change in an area that the call reads. A null input requests nothing. */
+export function useLive<Name extends CallName>(name: Name, input: InputOf<Name> | null): Live<AnswerOf<Name>> {
+  return useRead(name, input, calls[name].reads);
 }
 
-/** Of what never changes while it is shown: it is read again only when the connection was lost. */
+/** An answer that does not change while it is shown. It is requested again only after the connection was lost. */
 export function useOnce<Name extends CallName>(name: Name, input: InputOf<Name> | null): Live<AnswerOf<Name>> {
   return useRead(name, input, null);
 }
 
-function useRead<Name extends CallName>(name: Name, input: InputOf<Name> | null, areas: readonly Area[] | null): Live<AnswerOf<Name>> {
+function useRead<Name extends CallName>(
+  name: Name,
+  input: InputOf<Name> | null,
+  areas: readonly ChangeArea[] | null,
+): Live<AnswerOf<Name>> {
   const key = input === null ? null : `${name} ${areas === null ? "once " : ""}${JSON.stringify(input)}`;
   const subscribe = useCallback(
     (listener: () => void) => {
@@ -98,7 +66,7 @@ function useRead<Name extends CallName>(name: Name, input: InputOf<Name> | null,
   return live as Live<AnswerOf<Name>>;
 }
 
-function entryOf(key: string, name: CallName, input: object, areas: readonly Area[] | null): Entry {
+function entryOf(key: string, name: CallName, input: object, areas: readonly ChangeArea[] | null): Entry {
   const known = entries.get(key);
   if (known !== undefined) return known;
   const entry: Entry = {
@@ -182,4 +150,13 @@ export function followChanges(): () => void {
       useFeed.setState({ connection });
     },
   });
+}
+
+type KnownDestination = { destination: AnswerOf<"destinations.get"> | undefined; isDeleted: boolean };
+
+/** One destination, out of the list: asking for one that has been deleted would be a refusal, and that is no error here. */
+export function useDestination(id: string): KnownDestination {
+  const items = useLive("destinations.list", {}).answer?.items;
+  const destination = items?.find((each) => each.id === id);
+  return { destination, isDeleted: items !== undefined && destination === undefined };
 }

@@ -1,8 +1,7 @@
 /** The transport of the headless host: JSON over HTTP, and server-sent events read with fetch, because only fetch can carry the token. */
 
-import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
-import { readEvents, type ServerSentEvent } from "./event-stream.ts";
-import { CallError, noConnection, type Change, type Transport, type Watcher } from "./transport.ts";
+import { type AnswerOf, type CallName, callNamed, type InputOf } from "../../contract/contract.ts";
+import { CallError, type Change, noConnection, type Transport, type Watcher } from "./transport.ts";
 
 /** First pause before the stream is opened again, and the longest. */
 const firstPauseMs = 250;
@@ -98,4 +97,46 @@ export function requestOf(name: string, input: Record<string, unknown>): HttpReq
   }
   const search = query.size > 0 ? `?${query.toString()}` : "";
   return { url: path + search, method: contract.method, body: contract.body === null ? undefined : rest };
+}
+
+type ServerSentEvent = { id: string | null; event: string; data: string };
+
+/** Reads server-sent events from a stream of bytes, as the specification of EventSource does. */
+async function readEvents(
+  stream: ReadableStream<Uint8Array>,
+  onEvent: (event: ServerSentEvent) => void,
+  { silenceMs, onSilence }: { silenceMs: number; onSilence: () => void },
+): Promise<void> {
+  const reader = stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let pending = "";
+  let timer = window.setTimeout(onSilence, silenceMs);
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      window.clearTimeout(timer);
+      if (done) return;
+      timer = window.setTimeout(onSilence, silenceMs);
+      const blocks = (pending + value).split("\n\n");
+      pending = blocks.pop() ?? "";
+      for (const block of blocks) onEvent(parse(block));
+    }
+  } finally {
+    window.clearTimeout(timer);
+  }
+}
+
+function parse(block: string): ServerSentEvent {
+  let id: string | null = null;
+  let event = "message";
+  const data: string[] = [];
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon === 0) continue;
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (field === "id") id = value;
+    else if (field === "event") event = value;
+    else if (field === "data") data.push(value);
+  }
+  return { id, event: data.length === 0 && event === "message" ? "" : event, data: data.join("\n") };
 }

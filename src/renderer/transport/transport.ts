@@ -10,7 +10,7 @@ export type Change = ChangeAnswer;
 
 export type Watcher = {
   onChanges(changes: Change[]): void;
-  /** Changes were missed: everything must be read anew. */
+  /** Changes were missed: everything must be requested again. */
   onResync(): void;
   onConnection(state: "connected" | "lost"): void;
 };
@@ -41,7 +41,7 @@ export const noConnection = (): CallError =>
   new CallError({
     status: 0,
     code: "no_connection",
-    message: "Hookyard does not answer. It may have been stopped; this page goes on when it is back.",
+    message: "Hookyard does not respond. It may have been stopped; this page updates when it is back.",
   });
 
 let current: Transport | null = null;

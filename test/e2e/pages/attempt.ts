@@ -19,7 +19,7 @@ export function attemptPage(page: Page) {
 
 export function signatureOf(page: Page) {
   return {
-    right: page.getByText("right for these bytes"),
+    right: page.getByText("valid for these bytes"),
     showSecret: page.getByRole("button", { name: "Show", exact: true }),
     by: (name: "digest" | "body") => page.getByRole("radiogroup", { name: "Compare by" }).getByRole("radio", { name }),
     digest: page.getByRole("textbox", { name: "Paste your receiver's digest" }),

@@ -1,4 +1,4 @@
-/** Audiences and computed traits: the steps of each, and what receivers were told. */
+/** Audiences and computed traits: the steps of each, and what was sent to receivers. */
 
 import type { Locator, Page } from "playwright-core";
 
@@ -15,7 +15,7 @@ function ruleOf(rule: Locator) {
     comparison: rule.getByRole("combobox", { name: "Comparison" }),
     value: rule.getByRole("textbox", { name: "Value" }),
     howOften: rule.getByRole("textbox", { name: "How often" }),
-    withinDays: rule.getByRole("textbox", { name: "Within days; empty for ever" }),
+    withinDays: rule.getByRole("textbox", { name: "Within days; empty for no limit" }),
     not: rule.getByRole("button", { name: "not", exact: true }),
     remove: rule.getByRole("button", { name: "Remove this condition" }),
   };
@@ -23,29 +23,29 @@ function ruleOf(rule: Locator) {
 
 export function audiencesPage(page: Page) {
   const list = page.getByRole("navigation", { name: "Audiences", exact: true });
-  const told = page.getByRole("table", { name: "What receivers were told, newest first" });
+  const sent = page.getByRole("table", { name: "Sent to receivers, newest first" });
   return {
     list,
     entry: (name: string | RegExp) => list.getByRole("link", { name }),
-    makeFirst: page.getByRole("button", { name: "Make an audience" }),
-    makeFirstTrait: page.getByRole("button", { name: "Make a computed trait" }),
+    makeFirst: page.getByRole("button", { name: "Create an audience" }),
+    makeFirstTrait: page.getByRole("button", { name: "Create a computed trait" }),
     editor: (name: string) => page.getByRole("region", { name: `Audience ${name}`, exact: true }),
     trait: (name: string) => page.getByRole("region", { name: `Computed trait ${name}`, exact: true }),
     name: page.getByRole("textbox", { name: "Name", exact: true }),
     rule: ruleOf(page.getByRole("group", { name: "Rule", exact: true })),
     computation: ruleOf(page.getByRole("group", { name: "Computation" })),
-    aggregate: page.getByRole("combobox", { name: "What", exact: true }),
-    matching: page.getByRole("listitem", { name: "Who matches, and why" }).getByRole("status"),
-    values: page.getByRole("listitem", { name: "The values it gives" }).getByRole("status"),
-    sampled: (userId: string) => page.getByRole("list", { name: "Some of them" }).getByRole("button", { name: userId }),
+    aggregate: page.getByRole("combobox", { name: "Aggregate", exact: true }),
+    matching: page.getByRole("listitem", { name: "Matching users" }).getByRole("status"),
+    values: page.getByRole("listitem", { name: "Values", exact: true }).getByRole("status"),
+    sampled: (userId: string) => page.getByRole("list", { name: "Sample" }).getByRole("button", { name: userId }),
     why: (userId: string) => page.getByLabel(new RegExp(`^Why ${userId} `)),
-    make: page.getByRole("button", { name: /^Make it/ }),
+    make: page.getByRole("button", { name: /^Create/ }),
     save: page.getByRole("button", { name: "Save", exact: true }),
     size: page.getByRole("listitem", { name: "Send", exact: true }).getByRole("status"),
     sync: page.getByRole("button", { name: "Sync now" }),
     does: (what: string | RegExp) => page.getByRole("button", { name: what }),
-    daysPass: page.getByRole("button", { name: /^let .* days pass/ }),
+    daysPass: page.getByRole("button", { name: /^Advance .* days/ }),
     problems: page.getByRole("alert"),
-    told: told.getByRole("rowgroup").getByRole("row"),
+    sent: sent.getByRole("rowgroup").getByRole("row"),
   };
 }

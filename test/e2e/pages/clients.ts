@@ -8,7 +8,7 @@ export function clientsPage(page: Page) {
   const queue = page.getByRole("region", { name: "Queue", exact: true });
   return {
     list,
-    makeFirst: page.getByRole("button", { name: "Make a client" }),
+    makeFirst: page.getByRole("button", { name: "Create a client" }),
     client: (name: string) => page.getByRole("region", { name: `Client ${name}`, exact: true }),
     name: page.getByRole("textbox", { name: "Name", exact: true }),
     queue,
@@ -18,11 +18,11 @@ export function clientsPage(page: Page) {
     endpoint: page.getByRole("textbox", { name: "Endpoint" }),
     type: (name: string) => calls.getByRole("radio", { name, exact: true }),
     body: calls.getByRole("textbox", { name: "The call" }),
-    make: calls.getByRole("button", { name: "Call it" }),
+    make: calls.getByRole("button", { name: "Queue call" }),
     problem: calls.getByRole("alert"),
     start: calls.getByRole("button", { name: "Start" }),
-    howMany: calls.getByRole("textbox", { name: "How many calls" }),
-    pace: calls.getByRole("textbox", { name: "Calls a second" }),
+    howMany: calls.getByRole("textbox", { name: "Number of calls" }),
+    pace: calls.getByRole("textbox", { name: "Calls per second" }),
     batch: (number: number) => page.getByRole("listitem", { name: `Batch ${number}`, exact: true }),
     tries: page.getByRole("list", { name: "Tries" }).getByRole("listitem"),
     sentCalls: page.getByRole("list", { name: "Calls", exact: true }).getByRole("link"),

@@ -27,7 +27,7 @@ export function destinationsPage(page: Page) {
     chooseEndpoint: (number: number) => page.getByRole("button", { name: `Choose a test endpoint for webhook ${number}` }),
     menuItem: (name: string) => page.getByRole("menuitem", { name }),
     secret: page.getByRole("textbox", { name: "Shared secret", exact: true }),
-    make: page.getByRole("button", { name: "Make and enable it" }),
+    make: page.getByRole("button", { name: "Create" }),
     save: page.getByRole("button", { name: "Save", exact: true }),
     problems: page.getByRole("alert"),
     deliveries: page.getByRole("table", { name: "Deliveries, newest first" }).getByRole("row"),

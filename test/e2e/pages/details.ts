@@ -15,7 +15,7 @@ export function detailsPage(page: Page) {
     retryNow: pane.getByRole("button", { name: "Retry now" }).first(),
     cancel: pane.getByRole("button", { name: "Cancel" }).first(),
     replay: pane.getByRole("button", { name: "Replay" }),
-    close: pane.getByRole("button", { name: "Close the details" }),
+    close: pane.getByRole("button", { name: "Close details" }),
     timeline,
     scale: (name: "log" | "linear") => pane.getByRole("radiogroup", { name: "Scale" }).getByRole("radio", { name }),
     /** Each is named with its round and how it ended. */

@@ -7,12 +7,12 @@ export function endpointsPage(page: Page) {
   return {
     list,
     entry: (name: string) => list.getByRole("link", { name }),
-    makeFirst: page.getByRole("button", { name: "Make one: 503 ×3 → 200" }),
-    makeSteady: page.getByRole("button", { name: "One that always answers 200" }),
+    makeFirst: page.getByRole("button", { name: "Create one: 503 ×3 → 200" }),
+    makeSteady: page.getByRole("button", { name: "Create one that always answers 200" }),
     add: list.getByRole("button", { name: "New test endpoint" }),
     editor: (name: string) => page.getByRole("region", { name: `Test endpoint ${name}` }),
     name: page.getByRole("textbox", { name: "Name", exact: true }),
-    program: page.getByRole("textbox", { name: "The program as text" }),
+    program: page.getByRole("textbox", { name: "Program as text" }),
     problem: page.getByRole("alert"),
     /** Each is named with its number and what it does. */
     step: (number: number) => page.getByRole("listitem", { name: new RegExp(`^Step ${number}: `) }),
@@ -21,7 +21,7 @@ export function endpointsPage(page: Page) {
     more: (number: number) => page.getByRole("button", { name: `More requests for step ${number}` }),
     addStep: page.getByRole("button", { name: "Add a step" }),
     move: (number: number) => page.getByRole("button", { name: `Move step ${number}` }),
-    setBack: page.getByRole("button", { name: "Set back to step 1" }),
+    setBack: page.getByRole("button", { name: "Rewind to step 1" }),
     received: page.getByRole("grid", { name: "Received requests, newest first" }).locator("[data-request]"),
     receivedBytes: page.getByRole("group", { name: "Bytes of the request" }),
   };

@@ -23,6 +23,6 @@ export function framePage(page: Page) {
     status,
     toast: page.locator(".toast"),
     /** Shown while the program does not answer; the view may say the same of what it wanted to read. */
-    lost: status.getByRole("alert").filter({ hasText: "Hookyard does not answer" }),
+    lost: status.getByRole("alert").filter({ hasText: "Hookyard does not respond" }),
   };
 }

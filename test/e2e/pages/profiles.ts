@@ -12,6 +12,6 @@ export function profilesPage(page: Page) {
     profile: (name: string) => page.getByRole("region", { name: `Profile ${name}`, exact: true }),
     part: (title: string) => page.getByRole("region", { name: title, exact: true }),
     identities: who.getByRole("region", { name: "Identities", exact: true }).getByRole("listitem"),
-    history: who.getByRole("region", { name: "How they were joined" }).getByRole("listitem"),
+    history: who.getByRole("region", { name: "How they were merged" }).getByRole("listitem"),
   };
 }

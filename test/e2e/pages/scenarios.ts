@@ -17,7 +17,7 @@ export function scenariosPage(page: Page) {
         .locator(":scope > li")
         .nth(number - 1),
     expectations: (number: number) => pane.getByRole("list", { name: `Expectations of step ${number}` }).locator(":scope > li"),
-    problems: page.getByRole("list", { name: "What is wrong with the file" }).getByRole("listitem"),
+    problems: page.getByRole("list", { name: "Problems in the file" }).getByRole("listitem"),
     file: page.getByRole("textbox", { name: "The scenario's file" }),
     editCopy: page.getByRole("button", { name: "Edit a copy" }),
     chooser: page.locator("input[type=file]"),

@@ -10,12 +10,12 @@ export function settingsPage(page: Page) {
     section: (title: string) => view.getByRole("region", { name: title, exact: true }),
     field: (label: string) => view.getByRole("textbox", { name: label, exact: true }),
     theme: (name: "system" | "light" | "dark") => view.getByRole("radiogroup", { name: "Theme" }).getByRole("radio", { name, exact: true }),
-    withSecrets: view.getByRole("checkbox", { name: /^With the shared secrets/ }),
+    withSecrets: view.getByRole("checkbox", { name: /^Include the shared secrets/ }),
     saveConfiguration: view.getByRole("button", { name: "Save as a file" }),
     configurationFile: view.getByLabel("Configuration file"),
     removeMessages: view.getByRole("button", { name: "Remove all messages…" }),
     dialog,
     confirm: dialog.getByRole("button", { name: /^Remove/ }),
-    keep: dialog.getByRole("button", { name: "Keep" }),
+    keep: dialog.getByRole("button", { name: "Cancel" }),
   };
 }

@@ -8,7 +8,7 @@ export function sourcesPage(page: Page) {
   return {
     list,
     entry: (name: string) => list.getByRole("link", { name }),
-    makeFirst: page.getByRole("button", { name: "Make a source" }),
+    makeFirst: page.getByRole("button", { name: "Create a source" }),
     editor: (name: string) => page.getByRole("region", { name: `Source ${name}` }),
     name: page.getByRole("textbox", { name: "Name", exact: true }),
     writeKey: page.getByRole("textbox", { name: "Write key" }),

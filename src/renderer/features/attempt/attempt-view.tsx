@@ -3,26 +3,29 @@
  * delivery. Its place is `#/live/<message>/attempts/<attempt>`.
  */
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { Choice } from "../../kit/controls.tsx";
+import { Sentence } from "../../kit/code-rows.tsx";
+import { Choice, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
-import { StateGlyph } from "../../kit/glyph.tsx";
+import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
+import { clockTime, milliseconds } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { curlOfAttempt } from "../details/copy-as.ts";
-import { DeliveryButtons, useDeliveryActions } from "../details/delivery-actions.tsx";
-import { MessageTitle } from "../details/message-title.tsx";
+import { DeliveryButtons, MessageTitle, useDeliveryActions } from "../details/message-head.tsx";
 import { attemptHref, goTo, messageHref } from "../details/places.ts";
 import { canRetry } from "../details/state-words.ts";
-import { AttemptPane } from "./attempt-pane.tsx";
+import { type Attempt, type Delivery, type Message, neighbour } from "../timeline/timeline-model.ts";
+import { type DeliveryTimeline, useTimeline } from "../timeline/use-timeline.ts";
+import { outcomeSentences } from "./attempt-words.ts";
 import { AttemptsNav } from "./attempts-nav.tsx";
-import { neighbour, type Attempt, type Delivery, type Message } from "./rounds.ts";
+import { Phases } from "./phases.tsx";
+import { RequestBytes, ResponseBytes } from "./recorded-bytes.tsx";
 import { SignaturePanel } from "./signature-panel.tsx";
-import { useCourse } from "./use-course.ts";
 import "./attempt.css";
 
 export function AttemptView({ messageId, attemptId }: { messageId: string; attemptId: string }) {
@@ -35,7 +38,7 @@ export function AttemptView({ messageId, attemptId }: { messageId: string; attem
     if (message === undefined && error === null) return null;
     return (
       <section className="empty">
-        <h1>{message === undefined ? "The message is not there" : "The attempt is not there"}</h1>
+        <h1>{message === undefined ? "Message not found" : "Attempt not found"}</h1>
         <ProblemText error={error} />
         <p className="muted">
           {message === undefined ? "It may have been cleared. " : "It is not on record for this message. "}
@@ -52,10 +55,10 @@ export function AttemptView({ messageId, attemptId }: { messageId: string; attem
 type ShownProps = { message: Message; delivery: Delivery; attempt: Attempt };
 
 function Shown({ message, delivery, attempt }: ShownProps) {
-  const course = useCourse(delivery);
+  const timeline = useTimeline(delivery);
   const [narrow, setNarrow] = useState<"bytes" | "signature">("bytes");
   const go = (by: -1 | 1): void => {
-    const next = neighbour(course.rounds, attempt.id, by);
+    const next = neighbour(timeline.rounds, attempt.id, by);
     if (next !== undefined) goTo(attemptHref(message.id, next.id));
   };
   const copyCurl = (): void => void copyText(curlOfAttempt(attempt), "the cURL command");
@@ -70,19 +73,19 @@ function Shown({ message, delivery, attempt }: ShownProps) {
       <Crumb message={message} delivery={delivery} narrow={narrow} onNarrow={setNarrow} actions={actions} />
       <ProblemText error={actions.refusalOf(delivery)} />
       <div className="attempt-split" data-narrow={narrow}>
-        <AttemptsNav messageId={message.id} course={course} current={attempt.id} />
+        <AttemptsNav messageId={message.id} timeline={timeline} current={attempt.id} />
         <SplitPane
           name="attempt"
           label="Width of the signature"
           initial="420px"
           min={360}
           max={640}
-          first={<AttemptPane attempt={attempt} delivery={delivery} course={course} onCopyCurl={copyCurl} onStep={go} />}
+          first={<AttemptPane attempt={attempt} delivery={delivery} timeline={timeline} onCopyCurl={copyCurl} onStep={go} />}
           second={
             <section className="pane attempt-signature" aria-label="Signature">
               <div className="pane-body">
                 <h2 className="sr">Signature of the attempt</h2>
-                <SignaturePanel attempt={attempt} destinationId={delivery.destinationId} name={course.name} />
+                <SignaturePanel attempt={attempt} destinationId={delivery.destinationId} name={timeline.name} />
               </div>
             </section>
           }
@@ -136,5 +139,58 @@ function Crumb({ message, delivery, narrow, onNarrow, actions }: CrumbProps) {
       <span className="crumb-rule" />
       <DeliveryButtons delivery={delivery} actions={actions} isPrimary />
     </header>
+  );
+}
+
+type Props = { attempt: Attempt; delivery: Delivery; timeline: DeliveryTimeline; onCopyCurl: () => void; onStep: (by: -1 | 1) => void };
+
+/** The middle of the attempt view: the outcome in sentences, the phases, the request and the response. */
+function AttemptPane({ attempt, delivery, timeline, onCopyCurl, onStep }: Props): ReactNode {
+  return (
+    <section className="pane attempt-centre" aria-label="Attempt">
+      <div className="pane-body">
+        <Outcome attempt={attempt} delivery={delivery} timeline={timeline} onStep={onStep} />
+        <Phases attempt={attempt} deadlineMs={timeline.timeoutMs} />
+        <RequestBytes attempt={attempt} onCopyCurl={onCopyCurl} />
+        <ResponseBytes attempt={attempt} />
+      </div>
+    </section>
+  );
+}
+
+function Outcome({ attempt, delivery, timeline, onStep }: Omit<Props, "onCopyCurl">) {
+  const { outcome, round, webhookId, startedAt } = attempt;
+  const at = Date.parse(startedAt);
+  const { lead, rest } = outcomeSentences(attempt, delivery, (time) => clockTime(Date.parse(time)));
+  const place = timeline.destination?.webhooks.findIndex(({ id }) => id === webhookId) ?? -1;
+  const all = timeline.rounds.flatMap(({ attempts }) => attempts);
+  const here = all.findIndex(({ id }) => id === attempt.id);
+  return (
+    <section className="section">
+      <div className="attempt-outcome">
+        <span className={`tone ${outcome}`}>
+          <OutcomeGlyph outcome={outcome} big />
+        </span>
+        <h2 className={`tone ${outcome}`}>{outcome}</h2>
+        <span className="muted clip">
+          round {round}, {place === -1 ? "a removed webhook" : `webhook ${place + 1}`} of {timeline.name}
+        </span>
+        <span className="grow" />
+        <code className="quiet">
+          {clockTime(at)}
+          {milliseconds(at)}
+        </code>
+        <IconButton small icon="back" label="Previous attempt" shortcut="[" disabled={here <= 0} onClick={() => onStep(-1)} />
+        <IconButton small icon="forward" label="Next attempt" shortcut="]" disabled={here === all.length - 1} onClick={() => onStep(1)} />
+      </div>
+      <p className="attempt-why">
+        <span className="strong">
+          <Sentence text={lead} />
+        </span>{" "}
+        <span className="muted">
+          <Sentence text={rest.join(" ")} />
+        </span>
+      </p>
+    </section>
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Attempt, Delivery } from "../timeline/timeline-model.ts";
+import { attemptWord, hostOf, outcomeSentences, requestSize, requestVersion, statusLine } from "./attempt-words.ts";
 import { aDelivery, anAttempt } from "./attempt.fixture.ts";
-import { attemptWord, hostOf, outcomeSentences } from "./attempt-words.ts";
-import type { Attempt, Delivery } from "./rounds.ts";
 
 const clock = (at: string): string => at.slice(11, 19);
 const said = (attempt: Attempt, delivery: Partial<Delivery> = {}): string => {
@@ -16,7 +16,7 @@ describe("an attempt in a word", () => {
     ["tls_error", { outcome: "tls_error", response: null }],
     ["refused", { outcome: "connection_error", response: null, error: { code: "ECONNREFUSED", message: "" } }],
     ["cut short", { outcome: "connection_error", error: { code: "body_cut_short", message: "" } }],
-    ["no answer", { outcome: "connection_error", response: null, error: { code: "EHOSTUNREACH", message: "" } }],
+    ["no response", { outcome: "connection_error", response: null, error: { code: "EHOSTUNREACH", message: "" } }],
   ])("is %s", (word, changes) => {
     expect(attemptWord(anAttempt(changes))).toBe(word);
   });
@@ -37,13 +37,11 @@ describe("a host", () => {
 describe("what an attempt came to", () => {
   test("says what was answered and when it is tried again", () => {
     expect(said(anAttempt(), { nextAttemptAt: "2026-11-21T15:51:06.000Z" })).toBe(
-      "The receiver answered 503. Tried again in round 2 at 15:51:06.",
+      "The receiver answered 503. Retried in round 2 at 15:51:06.",
     );
     const first = anAttempt();
     const second = anAttempt({ round: 2, startedAt: "2026-11-21T15:51:06.000Z" });
-    expect(said(first, { attempts: [second, first], state: "failed" })).toBe(
-      "The receiver answered 503. Tried again in round 2 at 15:51:06.",
-    );
+    expect(said(first, { attempts: [second, first], state: "failed" })).toBe("The receiver answered 503. Retried in round 2 at 15:51:06.");
   });
 
   test("says that a status is not retried", () => {
@@ -52,7 +50,7 @@ describe("what an attempt came to", () => {
       response: { status: 302, startLine: "HTTP/1.1 302", headers: [], body: "", bodyLength: 0 },
     });
     expect(said(attempt, { state: "failed" })).toBe(
-      "The receiver answered 302. Redirects are not followed. The retry profile does not retry 302. Not tried again.",
+      "The receiver answered 302. Redirects are not followed. The retry profile does not retry 302. Not retried.",
     );
   });
 
@@ -64,7 +62,7 @@ describe("what an attempt came to", () => {
       response: { status: 200, startLine: "HTTP/1.1 200", headers: [["content-length", "4096"]], body: "{", bodyLength: 1184 },
     });
     expect(said(attempt, { state: "cancelled" })).toBe(
-      `${message} Its status 200 does not count, because the answer was not whole. Not tried again, because the delivery was cancelled.`,
+      `${message} The status 200 does not count, because the response is incomplete. Not retried, because the delivery was cancelled.`,
     );
   });
 
@@ -74,7 +72,7 @@ describe("what an attempt came to", () => {
       error: { code: "body_cut_short", message: "The receiver closed the connection after 50 of 100 bytes of the answer's body." },
     });
     expect(said(attempt, { state: "expired" })).toMatch(
-      /body\. Its status 503 does not count, because the answer was not whole\. Not tried again, because the retry window closed\.$/,
+      /body\. The status 503 does not count, because the response is incomplete\. Not retried, because the retry window closed\.$/,
     );
   });
 
@@ -84,7 +82,34 @@ describe("what an attempt came to", () => {
       retryable: false,
       response: { status: 204, startLine: "HTTP/1.1 204", headers: [], body: "", bodyLength: 0 },
     });
-    expect(said(attempt)).toBe("The receiver answered 204 after 142 ms. So the message is delivered.");
-    expect(said(attempt, { attempts: [attempt, anAttempt({ webhookId: "whk_2" })] })).toMatch(/its other webhooks are not tried again/);
+    expect(said(attempt)).toBe("The receiver answered 204 after 142 ms. The message is delivered.");
+    expect(said(attempt, { attempts: [attempt, anAttempt({ webhookId: "whk_2" })] })).toMatch(/the other webhooks are not retried/);
   });
+});
+
+test.each([
+  ["HTTP/1.1 200 OK", { version: "HTTP/1.1", status: "200", reason: "OK" }],
+  ["HTTP/1.0 503 Come back  later", { version: "HTTP/1.0", status: "503", reason: "Come back  later" }],
+  ["HTTP/1.1 204", { version: "HTTP/1.1", status: "204", reason: "" }],
+  ["HTTP/1.1 204 ", { version: "HTTP/1.1", status: "204", reason: "" }],
+  ["ICY 200 OK", { version: "ICY", status: "200", reason: "OK" }],
+  ["", null],
+])("the status line %j is taken apart", (line, parts) => {
+  expect(statusLine(line)).toEqual(parts);
+});
+
+test("the version of a request is its line's last word", () => {
+  expect(requestVersion("POST /hooks?a=b HTTP/1.1")).toBe("HTTP/1.1");
+});
+
+test("a request is as long as its lines, their ends, and the bytes of its body", () => {
+  const request = {
+    sent: true,
+    method: "POST",
+    url: "https://x.test/",
+    startLine: "POST / HTTP/1.1",
+    headers: [["A", "b"]] as [string, string][],
+    body: "é",
+  };
+  expect(requestSize(request)).toBe("POST / HTTP/1.1\r\nA: b\r\n\r\n".length + 2);
 });

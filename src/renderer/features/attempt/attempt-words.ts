@@ -1,7 +1,8 @@
 /** What an attempt came to, in a word and in sentences. Pure. */
 
+import { sizeOf } from "../../kit/byte-rows.ts";
 import { duration } from "../../kit/words.ts";
-import type { Attempt, Delivery } from "./rounds.ts";
+import type { Attempt, Delivery } from "../timeline/timeline-model.ts";
 
 const codes: Readonly<Record<string, string>> = {
   ECONNREFUSED: "refused",
@@ -17,7 +18,7 @@ const codes: Readonly<Record<string, string>> = {
 /** `503`, `refused`, `timeout`: the shortest that tells attempts apart. */
 export function attemptWord({ outcome, error, response }: Attempt): string {
   if (outcome === "success" || outcome === "http_error") return String(response?.status ?? outcome);
-  if (outcome === "connection_error") return codes[error?.code ?? ""] ?? "no answer";
+  if (outcome === "connection_error") return codes[error?.code ?? ""] ?? "no response";
   return outcome;
 }
 
@@ -33,7 +34,7 @@ export function hostOf(url: string): { name: string; rest: string } {
   return dot === -1 ? { name: hostname, rest: suffix } : { name: hostname.slice(0, dot), rest: hostname.slice(dot) + suffix };
 }
 
-/** How long the body was said to be; null when the answer does not say. */
+/** The announced length of the body; null when the response does not have one. */
 export function announcedLength({ response }: Attempt): number | null {
   const value = response?.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1] ?? "";
   return /^\d+$/.test(value) ? Number(value) : null;
@@ -54,42 +55,59 @@ function whatCame({ outcome, response, error, durationMs, retryable }: Attempt):
     const rest = status >= 300 && status < 400 ? ["Redirects are not followed."] : [];
     return { lead: `The receiver answered ${status}.`, rest: retryable ? rest : [...rest, `The retry profile does not retry ${status}.`] };
   }
-  const message = error?.message ?? "No answer came.";
+  const message = error?.message ?? "No response.";
   const end = /[.!?] (?=[A-Z])/.exec(message);
   return end === null ? { lead: message, rest: [] } : { lead: message.slice(0, end.index + 1), rest: [message.slice(end.index + 2)] };
 }
 
 function partOfAnswer({ outcome, response }: Attempt): string[] {
   if (response === null || outcome === "success" || outcome === "http_error") return [];
-  return [`Its status ${response.status} does not count, because the answer was not whole.`];
+  return [`The status ${response.status} does not count, because the response is incomplete.`];
 }
 
 function consequence(attempt: Attempt, delivery: Delivery, clock: (at: string) => string): string[] {
   const { attempts, state, nextAttemptAt } = delivery;
   if (attempt.outcome === "success") {
     const others = attempts.some(({ webhookId }) => webhookId !== attempt.webhookId);
-    return [others ? "So the message is delivered, and its other webhooks are not tried again." : "So the message is delivered."];
+    return [others ? "The message is delivered, and the other webhooks are not retried." : "The message is delivered."];
   }
   const later = attempts
     .filter(({ webhookId, round }) => webhookId === attempt.webhookId && round > attempt.round)
     .sort((a, b) => a.round - b.round)[0];
-  if (later !== undefined) return [`Tried again in round ${later.round} at ${clock(later.startedAt)}.`];
-  if (!attempt.retryable) return ["Not tried again."];
+  if (later !== undefined) return [`Retried in round ${later.round} at ${clock(later.startedAt)}.`];
+  if (!attempt.retryable) return ["Not retried."];
   switch (state) {
     case "waiting":
-      return nextAttemptAt === null ? [] : [`Tried again in round ${lastRound(delivery) + 1} at ${clock(nextAttemptAt)}.`];
+      return nextAttemptAt === null ? [] : [`Retried in round ${lastRound(delivery) + 1} at ${clock(nextAttemptAt)}.`];
     case "delivered":
-      return ["Not tried again, because another webhook answered 2xx."];
+      return ["Not retried, because another webhook answered 2xx."];
     case "expired":
-      return ["Not tried again, because the retry window closed."];
+      return ["Not retried, because the retry window closed."];
     case "cancelled":
-      return ["Not tried again, because the delivery was cancelled."];
+      return ["Not retried, because the delivery was cancelled."];
     case "failed":
-      return ["Not tried again, because the webhook has been removed."];
+      return ["Not retried, because the webhook has been removed."];
     case "queued":
     case "sending":
-      return ["It is being tried again."];
+      return ["It is being retried."];
   }
 }
 
 const lastRound = ({ attempts }: Delivery): number => attempts.reduce((most, { round }) => Math.max(most, round), 0);
+
+/** Null for a line that is none of an answer. */
+export function statusLine(startLine: string): { version: string; status: string; reason: string } | null {
+  const [, version, status, reason] = /^(\S+) (\d{3})(?: (.*))?$/s.exec(startLine) ?? [];
+  return version === undefined || status === undefined ? null : { version, status, reason: reason ?? "" };
+}
+
+/** `HTTP/1.1`, as the request spells it. */
+export function requestVersion(startLine: string): string {
+  return startLine.slice(startLine.lastIndexOf(" ") + 1);
+}
+
+/** Heads are one byte a character; each line ends in two, and an empty one ends the head. */
+export function requestSize({ startLine, headers, body }: Attempt["request"]): number {
+  const lines = [startLine, ...headers.map(([name, value]) => `${name}: ${value}`), ""];
+  return lines.reduce((sum, line) => sum + line.length + 2, 0) + sizeOf(body);
+}

@@ -1,6 +1,6 @@
 /** Attempts and deliveries for tests, as the API answers them. */
 
-import type { Attempt, Delivery, Message, Webhook } from "./rounds.ts";
+import type { Attempt, Delivery, Message, Webhook } from "../timeline/timeline-model.ts";
 
 export const webhooks: Webhook[] = [
   { id: "whk_1", url: "https://billing.example.test/hooks/orders", headers: {} },

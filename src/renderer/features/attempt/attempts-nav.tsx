@@ -5,17 +5,17 @@ import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { clockTime, duration } from "../../kit/words.ts";
 import { attemptHref } from "../details/places.ts";
 import { Until } from "../details/until.tsx";
+import type { Ahead, Attempt } from "../timeline/timeline-model.ts";
+import type { DeliveryTimeline } from "../timeline/use-timeline.ts";
 import { attemptWord, hostOf } from "./attempt-words.ts";
-import type { Ahead, Attempt } from "./rounds.ts";
-import type { DeliveryCourse } from "./use-course.ts";
 
 export function AttemptsNav({
   messageId,
-  course: { rounds, ahead },
+  timeline: { rounds, ahead },
   current,
 }: {
   messageId: string;
-  course: DeliveryCourse;
+  timeline: DeliveryTimeline;
   current: string;
 }) {
   const row = useRef<HTMLAnchorElement>(null);

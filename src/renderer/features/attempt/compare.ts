@@ -52,7 +52,7 @@ export function compareWithReceiver({ body, secret, expected, digest, receiverBo
   return { explanation, theirs, hits: new Set([explanation.cause, ...aspectsOf(body, theirs)]) };
 }
 
-/** The body anew, in the spelling that gives the receiver's digest. */
+/** The body in the spelling that results in the receiver's digest. */
 function respelled(body: Uint8Array, secret: string, digest: string, differsAt: number): Uint8Array | null {
   const text = utf8Text(body);
   if (text === null) return null;
@@ -78,7 +78,7 @@ export type Excerpt = { from: number; bytes: Uint8Array; /** The bytes that diff
 
 const before = 4;
 const shown = 11;
-/** So many equal bytes are taken for the end of a difference, which is no longer than this. */
+/** So many equal bytes end a difference, which is no longer than this. */
 const equalBytes = 2;
 const longest = 12;
 
@@ -118,7 +118,7 @@ function goOnAlike(ours: Uint8Array, at: number, theirs: Uint8Array, otherAt: nu
 }
 
 /** What a receiver can write where it cannot sign the bytes as they came. */
-export function wayOut(hits: ReadonlySet<string>): { language: string; code: string } | null {
+export function workaround(hits: ReadonlySet<string>): { language: string; code: string } | null {
   if (hits.has("escaped_html")) return { language: "Go", code: "encoder.SetEscapeHTML(false)" };
   if (hits.has("escaped_slash"))
     return { language: "PHP", code: "json_encode($message,\n            JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE)" };

@@ -2,13 +2,12 @@
 
 import { useDeferredValue, useMemo, useState } from "react";
 import { hexOf } from "../../kit/byte-rows.ts";
-import { Visible } from "../../kit/code-rows.tsx";
+import { Sentence, Visible } from "../../kit/code-rows.tsx";
 import { Choice, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
-import { Sentence } from "../../kit/sentence.tsx";
 import { count } from "../../kit/words.ts";
-import { compareWithReceiver, excerpts, tried, wayOut, type Comparison, type Excerpt } from "./compare.ts";
+import { compareWithReceiver, type Comparison, type Excerpt, excerpts, tried, workaround } from "./compare.ts";
 
 type Given = { by: "digest" | "body"; digest: string; receiverBody: string };
 
@@ -72,7 +71,7 @@ export function ReceiverComparison({ body, secret, expected }: { body: Uint8Arra
       )}
       <div aria-live="polite" className="sig-found">
         {comparison === null ? (
-          <p className="quiet">Key order, spaces, escapes, spellings of numbers, secrets and encodings are tried until one gives it.</p>
+          <p className="quiet">Hookyard tries key orders, spaces, escapes, number formats, secrets and encodings until one matches.</p>
         ) : (
           <Found comparison={comparison} body={body} />
         )}
@@ -85,7 +84,7 @@ function Found({ comparison: { explanation, theirs, hits }, body }: { comparison
   const { cause, sentence, firstDifference } = explanation;
   const isSame = cause === "none";
   const end = /[.:] /.exec(sentence)?.index ?? sentence.length;
-  const way = wayOut(hits);
+  const way = workaround(hits);
   return (
     <>
       <div className={isSame ? "verdict good" : "verdict bad"}>
@@ -98,7 +97,7 @@ function Found({ comparison: { explanation, theirs, hits }, body }: { comparison
             <Sentence text={sentence.slice(end + 1)} />{" "}
             {theirs === null || theirs.length === body.length
               ? null
-              : `It has ${count(theirs.length)} bytes in place of ${count(body.length)}. `}
+              : `It has ${count(theirs.length)} bytes instead of ${count(body.length)}. `}
             {firstDifference === null ? null : (
               <>
                 First differing byte: <b>{firstDifference.offset}</b>.
@@ -127,7 +126,7 @@ function Found({ comparison: { explanation, theirs, hits }, body }: { comparison
       )}
       {way === null ? null : (
         <>
-          <p className="muted">If the bytes as they came are out of reach, in {way.language}:</p>
+          <p className="muted">If your receiver cannot use the raw bytes, in {way.language}:</p>
           <code className="sig-box sig-row sig-code">
             <span>{way.code}</span>
             <IconButton

@@ -1,19 +1,18 @@
 /** The request and the response of an attempt, head and body as they were on the wire. */
 
-import { useState, type ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { sizeOf } from "../../kit/byte-rows.ts";
 import { CodeLine, Visible } from "../../kit/code-rows.tsx";
-import { CodeLookChoice, CodeView, type CodeLook } from "../../kit/code-view.tsx";
+import { type CodeLook, CodeLookChoice, CodeView } from "../../kit/code-view.tsx";
 import { Button } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
-import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Menu } from "../../kit/floats.tsx";
+import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { count } from "../../kit/words.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { curlOfAttempt, harOfAttempts, hasCredentials } from "../details/copy-as.ts";
-import { announcedLength } from "./attempt-words.ts";
-import type { Attempt } from "./rounds.ts";
-import { requestSize, statusLine } from "./start-line.ts";
+import type { Attempt } from "../timeline/timeline-model.ts";
+import { announcedLength, requestSize, statusLine } from "./attempt-words.ts";
 
 export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopyCurl: () => void }) {
   const { request, webhookUrl } = attempt;
@@ -71,7 +70,7 @@ export function RequestBytes({ attempt, onCopyCurl }: { attempt: Attempt; onCopy
           before={<Head start={<RequestLine line={request.startLine} />} headers={request.headers} />}
         />
       ) : (
-        <p className="recorded-nothing muted">Not one byte of the request was sent.</p>
+        <p className="recorded-nothing muted">Nothing was sent.</p>
       )}
     </section>
   );
@@ -86,7 +85,7 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
         <div className="recorded-head">
           <h3>Response</h3>
         </div>
-        <p className="recorded-nothing muted">No answer came.</p>
+        <p className="recorded-nothing muted">No response.</p>
       </section>
     );
   }
@@ -101,7 +100,7 @@ export function ResponseBytes({ attempt }: { attempt: Attempt }) {
         {isCut ? (
           <span className={`state tone ${outcome}`}>
             <OutcomeGlyph outcome={outcome} />
-            {outcome === "timeout" ? "cut by the deadline" : "cut short"}
+            {outcome === "timeout" ? "cut off by the deadline" : "cut short"}
           </span>
         ) : null}
         <span className="grow" />
@@ -137,10 +136,10 @@ function Missing({
   outcome: Attempt["outcome"];
 }): ReactNode {
   const notes: string[] = [];
-  if (came > kept) notes.push(`… ${count(came - kept)} more bytes came; the first 64 KB are kept`);
+  if (came > kept) notes.push(`… ${count(came - kept)} more bytes received; the first 64 KB are stored`);
   if (announced !== null && announced > came) {
     notes.push(
-      `… ${count(announced - came)} more bytes were announced and did not come${outcome === "timeout" ? " before the deadline" : ""}`,
+      `… ${count(announced - came)} more bytes were announced but not received${outcome === "timeout" ? " before the deadline" : ""}`,
     );
   }
   if (kept === 0 && notes.length === 0) notes.push("no body");

@@ -1,8 +1,8 @@
 /** How the signature of an attempt came about, step by step, and why a receiver's own differs. */
 
-import { useMemo, useState, type ReactNode } from "react";
-import { signatureKey, sign } from "../../../domain/signature.ts";
-import { snippetLanguages, verificationSnippet, type SnippetLanguage } from "../../../domain/verification-snippets.ts";
+import { type ReactNode, useMemo, useState } from "react";
+import { sign, signatureKey } from "../../../domain/signature.ts";
+import { type SnippetLanguage, snippetLanguages, verificationSnippet } from "../../../domain/verification-snippets.ts";
 import { bytesOf } from "../../kit/byte-rows.ts";
 import { Visible } from "../../kit/code-rows.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
@@ -10,10 +10,9 @@ import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
-import { useDestination } from "../../stores/destination.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useDestination, useLive } from "../../stores/live-data.ts";
+import type { Attempt } from "../timeline/timeline-model.ts";
 import { ReceiverComparison } from "./receiver-comparison.tsx";
-import type { Attempt } from "./rounds.ts";
 import "./signature.css";
 
 type PanelProps = { attempt: Attempt; destinationId: string; /** The destination's. */ name: string };
@@ -25,8 +24,7 @@ export function SignaturePanel({ attempt, destinationId, name }: PanelProps) {
   if (signature === undefined)
     return (
       <Unsigned>
-        The request was not signed, because {name || "its destination"} had no shared secret. Give it one, and later rounds carry a
-        signature.
+        The request was not signed, because {name || "its destination"} had no shared secret. Set one, and later rounds are signed.
       </Unsigned>
     );
   return <Signed attempt={attempt} destinationId={destinationId} name={name} signature={signature} />;
@@ -62,29 +60,29 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
           {isRight === null ? null : isRight ? (
             <span className="state tone delivered strong">
               <StateGlyph state="delivered" />
-              right for these bytes
+              valid for these bytes
             </span>
           ) : (
             <span className="state tone failed strong">
               <StateGlyph state="failed" />
-              made with another secret
+              signed with another secret
             </span>
           )}
         </div>
         <ProblemText error={error} />
         {answer !== undefined && secret === null ? (
-          <p className="muted">{name || "The destination"} has no shared secret any more, so the signature cannot be made again.</p>
+          <p className="muted">{name || "The destination"} no longer has a shared secret, so the signature cannot be recomputed.</p>
         ) : null}
         {isRight === false ? (
           <p className="muted">The shared secret of {name || "the destination"} has changed since this attempt was signed.</p>
         ) : null}
         <ol className="sig-steps">
-          <Step no={1} title="The body's bytes" note={`${count(body.length)} bytes, as sent`}>
+          <Step no={1} title="Body bytes" note={`${count(body.length)} bytes, as sent`}>
             <code className="sig-box clip">{typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}</code>
           </Step>
           <Step
             no={2}
-            title="The key"
+            title="Key"
             note={secret === null ? "a shared secret" : `the shared secret of ${name}, ${count(bytesOf(secret).length)} bytes, UTF-8`}
           >
             <Secret secret={secret} />
@@ -129,7 +127,7 @@ function Step({ no, title, note, children }: { no: number; title: string; note: 
 }
 
 /** No more dots than fit; the note says how long it is. */
-const mostDots = 24;
+const maxDots = 24;
 
 function Secret({ secret }: { secret: string | null }) {
   const [isShown, setShown] = useState(false);
@@ -142,7 +140,7 @@ function Secret({ secret }: { secret: string | null }) {
         </span>
       ) : (
         <span className="clip" aria-label="hidden">
-          {"•".repeat(Math.min(secret.length, mostDots))}
+          {"•".repeat(Math.min(secret.length, maxDots))}
         </span>
       )}
       <Button small look="quiet" icon="show" onClick={() => setShown(!isShown)}>

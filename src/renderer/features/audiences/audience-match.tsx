@@ -1,7 +1,7 @@
 /** Who matches: the count while the rule is typed, some of them, and for one user why. */
 
-import { useState } from "react";
-import type { AnswerOf } from "../../../contract/contract.ts";
+import { useEffect, useRef, useState } from "react";
+import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Rule } from "../../../domain/rules.ts";
 import { TextField } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
@@ -11,7 +11,6 @@ import { useLive } from "../../stores/live-data.ts";
 import { hashOf } from "../../stores/place.ts";
 import { Until } from "../details/until.tsx";
 import { valueText } from "../profiles/profile-words.ts";
-import type { Preview } from "./use-preview.ts";
 
 export function Match({
   rule,
@@ -45,7 +44,7 @@ export function Match({
       </p>
       <ProblemText error={missing === null ? error : null} />
       {missing !== null || answer === undefined || answer.sample.length === 0 ? null : (
-        <ul className="sample" aria-label="Some of them">
+        <ul className="sample" aria-label="Sample">
           {answer.sample.map(({ userId, profileId, traits }) => (
             <li key={userId}>
               {rule === null ? (
@@ -79,8 +78,8 @@ export function Match({
       {rule === null || missing !== null ? null : (
         <div className="why">
           <TextField
-            aria-label="Why does a user match, or not?"
-            placeholder="Why does this userId match, or not?"
+            aria-label="Explain why a user matches"
+            placeholder="Enter a userId to see why it matches or not"
             value={asked}
             onChange={(event) => setAsked(event.currentTarget.value)}
           />
@@ -106,7 +105,7 @@ function Why({ rule, userId }: { rule: Rule; userId: string }) {
           <code className="isolate">{userId}</code> {answer.matches ? "matches" : "does not match"}
           {answer.until === null ? null : (
             <>
-              ; time alone may change that <Until at={Date.parse(answer.until)} />
+              ; this may change with time alone at <Until at={Date.parse(answer.until)} />
             </>
           )}
           .
@@ -134,4 +133,30 @@ function ExplainedLines({ parts }: { parts: readonly Explained[] }) {
       ))}
     </ul>
   );
+}
+
+type Preview = { answer: AnswerOf<"audiences.preview"> | undefined; error: Error | null; isOld: boolean };
+
+/** Who a rule that is not saved holds for. The last answer stays until the next one is there. */
+export function usePreview(asked: InputOf<"audiences.preview"> | null): Preview {
+  const { value: debounced, isOld } = useDebounced(asked);
+  const { answer, error } = useLive("audiences.preview", debounced);
+  const last = useRef<AnswerOf<"audiences.preview">>(undefined);
+  if (answer !== undefined) last.current = answer;
+  if (asked === null) return { answer: undefined, error: null, isOld: false };
+  return { answer: answer ?? last.current, error, isOld: isOld || answer === undefined };
+}
+
+const debounceMs = 150;
+
+/** A value once it has not changed for a moment, so that not every key that is typed asks the API. */
+export function useDebounced<Value>(value: Value): { value: Value; isOld: boolean } {
+  const key = JSON.stringify(value);
+  const [debounced, setDebounced] = useState({ key, value });
+  useEffect(() => {
+    const timer = window.setTimeout(() => setDebounced({ key, value }), debounceMs);
+    return () => window.clearTimeout(timer);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the value
+  }, [key]);
+  return { value: debounced.value, isOld: debounced.key !== key };
 }

@@ -3,18 +3,23 @@
  * changing a user to see the difference. The same steps make a new one.
  */
 
-import { Choice } from "../../kit/controls.tsx";
-import { Step } from "../../kit/numbered-step.tsx";
+import { useState } from "react";
+import { dayMs, type EventCondition, type TraitCondition } from "../../../domain/rules.ts";
+import { Button, Choice, SelectField, TextField } from "../../kit/controls.tsx";
+import { Step } from "../../kit/draft-form.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn } from "../../kit/user-ids.ts";
 import { count } from "../../kit/words.ts";
-import { audienceKind, type Audience } from "./audience-draft.ts";
-import { Match } from "./audience-match.tsx";
-import { Difference } from "./audience-difference.tsx";
+import { advanceClock } from "../../stores/clock.ts";
+import { useLive } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
+import { Match, usePreview } from "./audience-match.tsx";
 import { AudienceSync } from "./audience-sync.tsx";
-import { useComputedDraft, type PaneProps } from "./use-computed-draft.ts";
-import { ComputedFrame } from "./computed-frame.tsx";
+import { type Audience, audienceKind } from "./computed-draft.ts";
+import { ComputedFrame, type PaneProps, useComputedDraft } from "./computed-frame.tsx";
+import { conditionsOf, longestWindow, sendingEvent, settingTrait } from "./rule-draft.ts";
 import { RuleEditor } from "./rule-editor.tsx";
-import { usePreview } from "./use-preview.ts";
 
 const sampleSize = 8;
 
@@ -31,14 +36,14 @@ export function AudiencePane(props: PaneProps<Audience>) {
     <ComputedFrame
       noun="Audience"
       editing={editing}
-      make={matching === undefined || missing !== null ? "Make it" : `Make it and tell of ${usersWord(matching)}`}
-      note="who comes or leaves by it is sent at the next sync"
+      make={matching === undefined || missing !== null ? "Create" : `Create and send ${usersWord(matching)}`}
+      note="users who enter or leave are sent at the next sync"
       first={{
-        title: "The rule",
+        title: "Rule",
         content: (
           <>
             <Choice
-              label="Who is in"
+              label="Membership"
               value={draft.by}
               options={[
                 { value: "rule", label: "by a rule" },
@@ -55,7 +60,7 @@ export function AudiencePane(props: PaneProps<Audience>) {
         ),
       }}
       preview={{
-        title: "Who matches, and why",
+        title: "Matching users",
         isDone: matching !== undefined && matching > 0,
         content: <Match rule={draft.by === "rule" ? draft.rule : null} missing={missing} preview={preview} />,
       }}
@@ -63,7 +68,9 @@ export function AudiencePane(props: PaneProps<Audience>) {
     >
       {audience === null ? (
         <Step number={4} title="Send" isDone={false}>
-          <p className="muted">Making it sends an identify for every member; from then on only who comes and who leaves is sent.</p>
+          <p className="muted">
+            Creating the audience sends an identify for every member. After that, only users who enter or leave are sent.
+          </p>
         </Step>
       ) : (
         <>
@@ -99,4 +106,86 @@ function Payload({ audienceKey, userId }: { audienceKey: string; userId: string 
       {`{"type":"identify","userId":${JSON.stringify(userId)},"traits":{${JSON.stringify(audienceKey === "" ? "…" : audienceKey)}:true},…}`}
     </pre>
   );
+}
+
+type Change = { label: string; type: "track" | "identify"; body: (userId: string) => object };
+
+/** Changes a user as a client or the clock would, so that the difference is seen: who comes, who leaves, and what receivers hear. */
+function Difference({ number, audience }: { number: number; audience: Audience }) {
+  const sources = (useLive("sources.list", {}).answer?.items ?? []).filter(({ kind }) => kind !== "audience");
+  const members = useLive("profiles.list", { limit: 1, audienceId: audience.id }).answer?.items;
+  const [typed, setTyped] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [said, setSaid] = useState<string | null>(null);
+  const { problem, attempt } = useAction();
+  const source = sources.find(({ id }) => id === chosen) ?? sources[0];
+  if (audience.rule === null) return null;
+  const userId = typed ?? members?.[0]?.userId ?? "";
+  const days = longestWindow(audience.rule);
+  const changes = changesFor(conditionsOf(audience.rule));
+
+  const send = async ({ type, body, label }: Change): Promise<void> => {
+    if (source === undefined) return;
+    const { status } = await call("sources.send", { id: source.id, type, body: JSON.stringify(body(userId)) });
+    setSaid(status < 300 ? `${userId}: ${label}. Accepted.` : `The ingest port answered ${status}.`);
+  };
+
+  return (
+    <Step number={number} title="Change a user and see the difference" isDone={false}>
+      {source === undefined ? (
+        <p className="muted">Changes come from a source. There is no source yet.</p>
+      ) : (
+        <>
+          <div className="difference-who">
+            <TextField
+              aria-label="User"
+              placeholder="userId"
+              mono
+              value={userId}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+            />
+            <span className="muted">as</span>
+            <SelectField
+              aria-label="Source"
+              value={source.id}
+              options={sources.map(({ id, name }) => ({ value: id, label: name }))}
+              onChange={setChosen}
+            />
+          </div>
+          <div className="difference-what">
+            {changes.map((change) => (
+              <Button key={change.label} icon="send" disabled={userId === ""} onClick={() => attempt(() => send(change))}>
+                <span className="clip isolate">{change.label}</span>
+              </Button>
+            ))}
+            {days === null ? null : (
+              <Button icon="advance" onClick={() => void advanceClock(Math.ceil((days + 1) * dayMs))}>
+                Advance {days + 1} days
+              </Button>
+            )}
+          </div>
+        </>
+      )}
+      <p className="quiet" role="status">
+        {said ?? "Messages sent to receivers appear on the right."}
+      </p>
+      <ProblemText error={problem} />
+    </Step>
+  );
+}
+
+function changesFor(conditions: readonly (TraitCondition | EventCondition)[]): Change[] {
+  const changes = conditions.flatMap((condition): Change[] => {
+    if ("event" in condition) {
+      const { event, properties } = sendingEvent(condition);
+      const words = Object.keys(properties).length === 0 ? "" : ` ${JSON.stringify(properties)}`;
+      return [{ label: `does ${event}${words}`, type: "track", body: (userId) => ({ userId, event, properties }) }];
+    }
+    return settingTrait(condition).map((value) => ({
+      label: `gets ${condition.trait} ${JSON.stringify(value)}`,
+      type: "identify",
+      body: (userId) => ({ userId, traits: { [condition.trait]: value } }),
+    }));
+  });
+  return [...new Map(changes.map((change) => [change.label, change])).values()].slice(0, 8);
 }

@@ -1,11 +1,79 @@
-/** Sending an audience: what the next sync would say, and of whom. */
+/** The step that sends: how many receivers were sent of, how far a sync is, the button that begins one, and when the newest was. */
 
-import { count } from "../../kit/words.ts";
+import type { ReactNode } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { dayMs, type Sync } from "../../../domain/rules.ts";
+import { Button, CheckField, Choice, SelectField } from "../../kit/controls.tsx";
+import { Step } from "../../kit/draft-form.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
+import { useAction } from "../../kit/use-action.ts";
+import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import type { Audience } from "./audience-draft.ts";
-import { SyncStep } from "./sync-step.tsx";
+import { Until } from "../details/until.tsx";
+import type { Audience } from "./computed-draft.ts";
+import { NumberField } from "./condition-fields.tsx";
 
+type SyncStepProps = {
+  synced: Pick<Audience, "syncing" | "lastSync" | "nextSyncAt">;
+  isDone: boolean;
+  /** How many receivers were sent of, and what those are. */
+  sent: { users: number; words: string };
+  /** What the last sync did with those it counts. */
+  words: { entered: string; left: string };
+  onSync: () => Promise<unknown>;
+  error?: Error | null;
+  /** What the next sync will send. */
+  next?: string;
+  /** Some of it. */
+  children?: ReactNode;
+};
+
+export function SyncStep({ synced, isDone, sent, words, onSync, error = null, next = "", children }: SyncStepProps) {
+  const { syncing, lastSync, nextSyncAt } = synced;
+  const { problem, run } = useAction();
+  return (
+    <Step number={4} title="Send" isDone={isDone && syncing === null}>
+      <p className="match-count" role="status">
+        <b>{count(sent.users)}</b> <span className="muted">{sent.words}</span>
+      </p>
+      {syncing === null ? null : (
+        <p className="sync-progress">
+          <progress value={syncing.done} max={Math.max(1, syncing.total)} aria-label="Sync" />
+          <span className="muted">
+            {count(syncing.done)} of {count(syncing.total)} checked
+          </span>
+        </p>
+      )}
+      <ProblemText error={problem ?? error} />
+      <div className="sync-actions">
+        <Button icon="send" isBusy={syncing !== null} onClick={() => syncing === null && run(onSync)}>
+          Sync now
+        </Button>
+        <span className="muted">{next}</span>
+      </div>
+      {children}
+      <p className="quiet">
+        {lastSync === null ? (
+          "No sync has finished yet."
+        ) : (
+          <>
+            Last sync <span className="due">{clockTime(Date.parse(lastSync.at))}</span>: {count(lastSync.entered)} {words.entered},{" "}
+            {count(lastSync.left)} {words.left}.
+          </>
+        )}
+        {nextSyncAt === null ? null : (
+          <>
+            {" "}
+            Next sync <Until at={Date.parse(nextSyncAt)} />.
+          </>
+        )}
+      </p>
+    </Step>
+  );
+}
+
+/** Sending an audience: what the next sync would say, and of whom. */
 export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDraft: boolean }) {
   const { id, size } = audience;
   const { answer: changes, error } = useLive("audiences.changes", { id, sample: 5 });
@@ -13,18 +81,18 @@ export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDr
     <SyncStep
       synced={audience}
       isDone={changes === undefined || changes.entering + changes.leaving === 0}
-      told={{ users: size, words: size === 1 ? "user is in, as receivers were told" : "users are in, as receivers were told" }}
-      words={{ entered: "came", left: "left" }}
+      sent={{ users: size, words: size === 1 ? "user in the audience, as last sent" : "users in the audience, as last sent" }}
+      words={{ entered: "entered", left: "left" }}
       onSync={() => call("audiences.sync", { id })}
       error={error}
-      next={changes === undefined ? "" : `${nextWords(changes)}${hasDraft ? "; by the rule as it was saved" : ""}`}
+      next={changes === undefined ? "" : `${nextWords(changes)}${hasDraft ? "; uses the saved rule" : ""}`}
     >
       {changes === undefined || changes.sample.length === 0 ? null : (
-        <ul className="sample" aria-label="What would be sent">
+        <ul className="sample" aria-label="Next sync">
           {changes.sample.map(({ userId, change }) => (
             <li key={userId}>
               <code className="clip isolate">{userId}</code>
-              <span className="muted">{change === "entering" ? "comes: true" : "leaves: false"}</span>
+              <span className="muted">{change === "entering" ? "enters: true" : "leaves: false"}</span>
             </li>
           ))}
         </ul>
@@ -34,7 +102,98 @@ export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDr
 }
 
 function nextWords({ entering, leaving }: { entering: number; leaving: number }): string {
-  if (entering + leaving === 0) return "nothing has changed since receivers were told";
+  if (entering + leaving === 0) return "nothing has changed since the last sync";
   const parts = [...(entering > 0 ? [`true for ${count(entering)}`] : []), ...(leaving > 0 ? [`false for ${count(leaving)}`] : [])];
   return `will send ${parts.join(" and ")}`;
+}
+
+const units = { minutes: 60_000, hours: 3_600_000, days: dayMs } as const;
+type Unit = keyof typeof units;
+const unitNames = ["minutes", "hours", "days"] as const;
+
+const sentences = {
+  "each-event": "A change is sent as soon as a message or the clock causes it.",
+  manual: "Changes are sent when you press Sync now.",
+  period: "Changes are sent at a fixed interval of clock time.",
+};
+
+/** When changes are sent, and where to: shared by audiences and computed traits. */
+export function SyncField({ sync, onChange }: { sync: Sync; onChange: (sync: Sync) => void }) {
+  const kind = typeof sync === "string" ? sync : "period";
+  const everyMs = typeof sync === "string" ? units.hours : sync.everyMs;
+  const unit: Unit = unitNames.findLast((name) => everyMs % units[name] === 0) ?? "minutes";
+  return (
+    <div className="sync-field">
+      <Choice
+        label="When changes are sent"
+        value={kind}
+        options={[
+          { value: "each-event", label: "after each event" },
+          { value: "period", label: "on a schedule" },
+          { value: "manual", label: "manually" },
+        ]}
+        onChange={(next) => onChange(next === "period" ? { everyMs: units.hours } : next)}
+      />
+      {kind === "period" ? (
+        <span className="sync-every">
+          <span className="muted">every</span>
+          <NumberField
+            label="Every"
+            value={everyMs / units[unit]}
+            min={1000 / units[unit]}
+            max={(366 * dayMs) / units[unit]}
+            onChange={(n) => onChange({ everyMs: Math.max(1000, Math.round((n ?? 1) * units[unit])) })}
+          />
+          <SelectField
+            aria-label="Unit"
+            value={unit}
+            options={unitNames.map((value) => ({ value, label: value }))}
+            onChange={(next) => onChange({ everyMs: Math.max(1, Math.round(everyMs / units[unit])) * units[next] })}
+          />
+        </span>
+      ) : null}
+      <p className="quiet">{sentences[kind]}</p>
+    </div>
+  );
+}
+
+export function DestinationsField({
+  destinations,
+  chosen,
+  onChange,
+}: {
+  destinations: AnswerOf<"destinations.list">["items"];
+  chosen: readonly string[];
+  onChange: (ids: string[]) => void;
+}) {
+  if (destinations.length === 0) {
+    return (
+      <p className="muted">
+        There is no destination yet.{" "}
+        <a className="link" href="#/destinations">
+          Set one up
+        </a>
+        ; your input here is kept.
+      </p>
+    );
+  }
+  return (
+    <>
+      <div className="source-checks" role="group" aria-label="Destinations">
+        {destinations.map(({ id, name, enabled }) => (
+          <CheckField
+            key={id}
+            label={
+              <span className="source-check">
+                <span className="isolate clip">{name}</span> {enabled ? null : <span className="quiet">disabled</span>}
+              </span>
+            }
+            checked={chosen.includes(id)}
+            onChange={(event) => onChange(event.currentTarget.checked ? [...chosen, id] : chosen.filter((each) => each !== id))}
+          />
+        ))}
+      </div>
+      {chosen.length === 0 ? <p className="quiet">Without a destination, nothing is sent.</p> : null}
+    </>
+  );
 }

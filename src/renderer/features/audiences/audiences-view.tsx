@@ -1,22 +1,20 @@
-/** Audiences and computed traits: made, changed and synced in the middle, what receivers were told at the right. */
+/** Audiences and computed traits: the editor with sync in the middle, the sent messages at the right. */
 
 import { useMemo } from "react";
+import type { Sync } from "../../../domain/rules.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count } from "../../kit/words.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { count, span } from "../../kit/words.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, openOf, usePlace } from "../../stores/place.ts";
-import { audienceKind } from "./audience-draft.ts";
 import { AudiencePane } from "./audience-pane.tsx";
+import { SentMessages } from "./audience-sent.tsx";
+import { audienceKind, newId, traitKind, traitsPath } from "./computed-draft.ts";
 import { ComputedTraitPane } from "./computed-trait-pane.tsx";
-import { newId } from "./computed-kind.ts";
-import { traitKind, traitsPath } from "./computed-trait-draft.ts";
-import { Told } from "./audience-told.tsx";
-import { syncWords } from "./sync-words.ts";
 import "./audiences.css";
 import "./rule.css";
 
@@ -74,7 +72,7 @@ export function AudiencesView() {
           href={hashOf({ view: "audiences", path: [id], query: {} })}
           isCurrent={id === audience?.id}
           name={name}
-          aside={drafts[id] === undefined ? `${count(size)} in` : "not saved"}
+          aside={drafts[id] === undefined ? `${count(size)} ${size === 1 ? "user" : "users"}` : "unsaved"}
           detail={
             <>
               <code>{key}</code> <span className="quiet">{syncing === null ? syncWords(sync) : "syncing"}</span>
@@ -92,7 +90,7 @@ export function AudiencesView() {
           href={hashOf({ view: "audiences", path: [traitsPath, id], query: {} })}
           isCurrent={id === trait?.id}
           name={name}
-          aside={traitDrafts[id] === undefined ? `${count(users)} ${users === 1 ? "user" : "users"}` : "not saved"}
+          aside={traitDrafts[id] === undefined ? `${count(users)} ${users === 1 ? "user" : "users"}` : "unsaved"}
           detail={
             <>
               <code>{key}</code> <span className="quiet">{syncing === null ? syncWords(sync) : "syncing"}</span>
@@ -120,20 +118,20 @@ export function AudiencesView() {
         isEmpty
         list={list}
         editor={
-          <NothingHere
+          <EmptyState
             label="No audience"
-            title={isMissing ? "There is no such audience" : "Tell receivers who comes and who leaves"}
-            action={{ label: "Make an audience", run: goToNew }}
+            title={isMissing ? "Audience not found" : "Notify receivers when users enter and leave"}
+            action={{ label: "Create an audience", run: goToNew }}
             more={
               <Button icon="add" onClick={goToNewTrait}>
-                Make a computed trait
+                Create a computed trait
               </Button>
             }
           >
             An audience is a rule over traits and events, such as “ordered twice within 7 days, each time for more than 50”. Receivers get
-            an identify with <code>true</code> for each user who comes and <code>false</code> for each who leaves, by an event or by time
-            alone.
-          </NothingHere>
+            an identify with <code>true</code> for each user who enters and <code>false</code> for each who leaves, whether an event or time
+            alone causes it.
+          </EmptyState>
         }
       />
     );
@@ -152,9 +150,15 @@ export function AudiencesView() {
         )
       }
       evidence={{
-        label: "What receivers were told",
-        content: <Told key={shown?.id ?? "new"} sourceId={shown?.sourceId ?? null} traitKey={shown?.key ?? "trait"} />,
+        label: "Sent to receivers",
+        content: <SentMessages key={shown?.id ?? "new"} sourceId={shown?.sourceId ?? null} traitKey={shown?.key ?? "trait"} />,
       }}
     />
   );
+}
+
+/** When changes are sent, in the few words of a list. */
+function syncWords(sync: Sync): string {
+  if (typeof sync !== "string") return `every ${span(sync.everyMs)}`;
+  return sync === "manual" ? "manually" : "after each event";
 }

@@ -1,14 +1,14 @@
 /** The frame of an audience and of a computed trait: heading, name, destinations, saving; what differs is put into its steps. */
 
-import type { ReactNode } from "react";
-import { DeleteMenu } from "../../kit/delete-menu.tsx";
-import { DraftForm } from "../../kit/draft-form.tsx";
-import { OthersMenu } from "../../kit/list-pane.tsx";
-import { NameField } from "../../kit/name-field.tsx";
-import { Step } from "../../kit/numbered-step.tsx";
-import type { CommonDraft } from "./computed-kind.ts";
-import { DestinationsField, SyncField } from "./sync-fields.tsx";
-import type { Editing } from "./use-computed-draft.ts";
+import { type ReactNode, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
+import { DraftForm, NameField, Step } from "../../kit/draft-form.tsx";
+import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
+import { useAction } from "../../kit/use-action.ts";
+import { usePlace } from "../../stores/place.ts";
+import { DestinationsField, SyncField } from "./audience-sync.tsx";
+import { type CommonDraft, type ComputedKind, keyOf, type Named, newId } from "./computed-draft.ts";
 
 type FrameProps = {
   /** What it is: `Audience`. */
@@ -16,7 +16,7 @@ type FrameProps = {
   editing: Editing<CommonDraft>;
   /** What the button says that makes it. */
   make: string;
-  /** What is said beside the button that saves it. */
+  /** The note beside the button that saves it. */
   note?: string;
   first: { title: string; content: ReactNode };
   preview: { title: string; isDone: boolean; content: ReactNode };
@@ -53,7 +53,7 @@ export function ComputedFrame({ noun, editing, make, note, first, preview, paylo
         <span className="grow" />
         {name === null ? null : (
           <DeleteMenu name={title} onDelete={remove}>
-            Nothing is sent: receivers keep what they were told. Its source goes with it; its messages stay on record.
+            Nothing is sent: receivers keep the last values. Its source is deleted with it; its messages stay on record.
           </DeleteMenu>
         )}
       </header>
@@ -99,4 +99,80 @@ export function ComputedFrame({ noun, editing, make, note, first, preview, paylo
       </DraftForm>
     </section>
   );
+}
+
+export type PaneProps<Saved> = {
+  /** Null: it is being made. */
+  saved: Saved | null;
+  named: readonly Named[];
+  destinations: AnswerOf<"destinations.list">["items"];
+  others: readonly Other[];
+};
+
+type Editing<Draft extends CommonDraft> = ReturnType<typeof useComputedDraft<Named, Draft>>;
+
+/** What an audience and a computed trait have in common while they are made or changed: a draft that stays, its key, saving and leaving it. */
+export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>(
+  kind: ComputedKind<Saved, Draft>,
+  { saved, named, destinations, others }: PaneProps<Saved>,
+) {
+  const id = saved?.id ?? newId;
+  const kept = kind.useDrafts((store) => store.drafts[id]);
+  const { keep, drop } = kind.useDrafts.getState();
+  const { problem, isBusy, run, clear } = useAction();
+  const [showsAll, setShowsAll] = useState(false);
+
+  const before = saved === null ? kind.empty(destinations.filter(({ enabled }) => enabled).map((each) => each.id)) : kind.draftOf(saved);
+  const draft = kept ?? before;
+  const { key, problem: wrongName } = keyOf(draft.name, saved?.id ?? null, named);
+  const missing = kind.missingIn(draft);
+  const leaveTo = (path: readonly string[]): void => {
+    drop(id);
+    usePlace.getState().go({ view: "audiences", path: [...path] });
+  };
+  const isSame = (next: Draft): boolean => JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before));
+
+  return {
+    /** As it is saved; null: it is being made. */
+    name: saved?.name ?? null,
+    destinations,
+    others,
+    draft,
+    key,
+    missing,
+    wrongName,
+    /** Said of what has not been typed yet only once it was to be saved. */
+    nameProblem: showsAll || draft.name !== "" ? wrongName : null,
+    hasDraft: kept !== undefined,
+    problem,
+    isBusy,
+    change(changes: Partial<Draft>): void {
+      clear();
+      const next = { ...draft, ...changes };
+      if (saved !== null && isSame(next)) drop(id);
+      else keep(id, next);
+    },
+    save: (): void =>
+      run(async () => {
+        setShowsAll(true);
+        const wrong = wrongName ?? missing;
+        if (wrong !== null) throw new Error(wrong);
+        if (saved === null) {
+          const made = await kind.create(draft);
+          leaveTo([...kind.path, made.id]);
+        } else {
+          await kind.update(id, draft);
+          drop(id);
+        }
+      }),
+    discard(): void {
+      clear();
+      if (saved === null) leaveTo([]);
+      else drop(id);
+    },
+    async remove(): Promise<void> {
+      await kind.remove(id);
+      leaveTo([]);
+    },
+  };
 }

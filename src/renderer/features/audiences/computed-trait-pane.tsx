@@ -9,14 +9,11 @@ import { useLive } from "../../stores/live-data.ts";
 import { hashOf } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { valueText } from "../profiles/profile-words.ts";
-import { useComputedDraft, type PaneProps } from "./use-computed-draft.ts";
-import { ComputedFrame } from "./computed-frame.tsx";
-import { aggregateWords, traitKind, withAggregate, type ComputedTrait } from "./computed-trait-draft.ts";
-import { EventFields } from "./condition-fields.tsx";
-import { SuggestedField } from "./suggested-field.tsx";
-import { SyncStep } from "./sync-step.tsx";
-import { useRested } from "./use-rested.ts";
-import { useSeenNames } from "./use-seen-names.ts";
+import { useDebounced } from "./audience-match.tsx";
+import { SyncStep } from "./audience-sync.tsx";
+import { aggregateWords, type ComputedTrait, traitKind, withAggregate } from "./computed-draft.ts";
+import { ComputedFrame, type PaneProps, useComputedDraft } from "./computed-frame.tsx";
+import { EventFields, SuggestedField, useSeenNames } from "./condition-fields.tsx";
 
 export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
   const { saved: trait } = props;
@@ -26,13 +23,13 @@ export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
     <ComputedFrame
       noun="Computed trait"
       editing={editing}
-      make="Make it and send its values"
+      make="Create and send values"
       first={{
-        title: "What is computed",
+        title: "Computation",
         content: <ComputationFields computation={draft.computation} onChange={(computation) => change({ computation })} />,
       }}
       preview={{
-        title: "The values it gives",
+        title: "Values",
         isDone: true,
         content: <Values computation={missing === null ? draft.computation : null} missing={missing} traitKey={key} />,
       }}
@@ -41,8 +38,8 @@ export function ComputedTraitPane(props: PaneProps<ComputedTrait>) {
         <SyncStep
           synced={trait}
           isDone
-          told={{ users: trait.users, words: `${trait.users === 1 ? "user has" : "users have"} a value that receivers were told` }}
-          words={{ entered: "sent", left: "went away" }}
+          sent={{ users: trait.users, words: `${trait.users === 1 ? "user has" : "users have"} a value, as last sent` }}
+          words={{ entered: "sent", left: "removed" }}
           onSync={() => call("computedTraits.sync", { id: trait.id })}
         />
       )}
@@ -60,7 +57,7 @@ function ComputationFields({ computation, onChange }: { computation: Computation
     <div className="rule-editor computation" role="group" aria-label="Computation">
       <div className="rule-fields">
         <SelectField
-          aria-label="What"
+          aria-label="Aggregate"
           value={aggregate}
           options={aggregateOptions}
           onChange={(next) => onChange(withAggregate(computation, next))}
@@ -86,8 +83,8 @@ function ComputationFields({ computation, onChange }: { computation: Computation
 }
 
 function Values({ computation, missing, traitKey }: { computation: Computation | null; missing: string | null; traitKey: string }) {
-  const { value: rested, isOld } = useRested(computation);
-  const { answer, error } = useLive("computedTraits.preview", rested === null ? null : { computation: rested, sample: 8 });
+  const { value: debounced, isOld } = useDebounced(computation);
+  const { answer, error } = useLive("computedTraits.preview", debounced === null ? null : { computation: debounced, sample: 8 });
   let said: ReactNode = <span className="quiet">{missing ?? "…"}</span>;
   if (missing === null && answer !== undefined) {
     said = (
@@ -106,7 +103,7 @@ function Values({ computation, missing, traitKey }: { computation: Computation |
       </p>
       <ProblemText error={missing === null ? error : null} />
       {missing !== null || answer === undefined || answer.sample.length === 0 ? null : (
-        <ul className="sample" aria-label="Some of them">
+        <ul className="sample" aria-label="Sample">
           {answer.sample.map(({ userId, profileId, value }) => (
             <li key={userId}>
               <code className="clip isolate">{userId}</code>

@@ -1,12 +1,18 @@
 /** The fields of one condition, as a sentence: on a trait, on an event, on a property of an event. */
 
-import type { EventCondition, Operand, Operator, PropertyCondition, TraitCondition } from "../../../domain/rules.ts";
-import { operators } from "../../../domain/rules.ts";
+import { useEffect, useId, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
+import {
+  type EventCondition,
+  type Operand,
+  type Operator,
+  operators,
+  type PropertyCondition,
+  type TraitCondition,
+} from "../../../domain/rules.ts";
 import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
-import { NumberField } from "./number-field.tsx";
+import { useLive } from "../../stores/live-data.ts";
 import { newProperty, operandOf, operandText, operatorWords, withOperator } from "./rule-draft.ts";
-import { SuggestedField } from "./suggested-field.tsx";
-import { useSeenNames } from "./use-seen-names.ts";
 
 const operatorOptions = operators.map((value) => ({ value, label: operatorWords[value] }));
 
@@ -58,7 +64,7 @@ export function EventFields({
       <span className="rule-together">
         <span className="rule-word">within</span>
         <NumberField
-          label="Within days; empty for ever"
+          label="Within days; empty for no limit"
           value={withinDays ?? null}
           min={0.001}
           max={36_500}
@@ -131,4 +137,111 @@ function OperandField({ value, onChange }: { value: Operand | undefined; onChang
       onChange={(text) => onChange(operandOf(text))}
     />
   );
+}
+
+const maxSuggestions = 100;
+
+/** A text field that grows with its text and suggests names that were seen. What is being typed is kept as it was typed. */
+export function SuggestedField({
+  label,
+  value,
+  suggestions,
+  unit,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  suggestions: readonly string[];
+  unit?: string;
+  onChange: (value: string) => void;
+}) {
+  const id = useId();
+  const [typed, setTyped] = useState(value);
+  // What is typed may mean the same as the value and be spelled otherwise: `50.` on the way to `50.5`.
+  const [said, setSaid] = useState(value);
+  useEffect(() => {
+    if (value === said) return;
+    setSaid(value);
+    setTyped(value);
+  }, [value, said]);
+  return (
+    <span className="field small suggested">
+      <input
+        aria-label={label}
+        placeholder={label.toLowerCase()}
+        spellCheck={false}
+        autoComplete="off"
+        list={suggestions.length === 0 ? undefined : id}
+        value={typed}
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          setTyped(text);
+          onChange(text);
+        }}
+        onBlur={() => setTyped(value)}
+      />
+      {unit === undefined ? null : <span className="unit">{unit}</span>}
+      {suggestions.length === 0 ? null : (
+        <datalist id={id}>
+          {suggestions.slice(0, maxSuggestions).map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
+    </span>
+  );
+}
+
+/** A number in a sentence. Invalid input is marked and not passed on. */
+export function NumberField({
+  label,
+  value,
+  min,
+  max,
+  isWhole = false,
+  placeholder,
+  onChange,
+}: {
+  label: string;
+  value: number | null;
+  min: number;
+  max: number;
+  isWhole?: boolean;
+  /** With one, the field may be left empty. */
+  placeholder?: string;
+  onChange: (value: number | null) => void;
+}) {
+  const shown = value === null ? "" : String(value);
+  const [typed, setTyped] = useState(shown);
+  useEffect(() => setTyped(shown), [shown]);
+  const isFine = (text: string): boolean => {
+    if (text.trim() === "") return placeholder !== undefined;
+    const number = Number(text);
+    return Number.isFinite(number) && number >= min && number <= max && (!isWhole || Number.isInteger(number));
+  };
+  return (
+    <span className={isFine(typed) ? "field small amount" : "field small amount wrong"}>
+      <input
+        aria-label={label}
+        aria-invalid={!isFine(typed) || undefined}
+        title={isFine(typed) ? undefined : `${isWhole ? "A whole number" : "A number"} from ${min} to ${max}`}
+        inputMode={isWhole ? "numeric" : "decimal"}
+        placeholder={placeholder}
+        value={typed}
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          setTyped(text);
+          if (isFine(text)) onChange(text.trim() === "" ? null : Number(text));
+        }}
+        onBlur={() => setTyped(shown)}
+      />
+    </span>
+  );
+}
+
+const none: AnswerOf<"profiles.seen"> = { traits: [], events: [] };
+
+/** Names that messages have brought, for suggestions. */
+export function useSeenNames(): AnswerOf<"profiles.seen"> {
+  return useLive("profiles.seen", {}).answer ?? none;
 }

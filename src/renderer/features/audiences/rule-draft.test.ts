@@ -1,5 +1,17 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { asGroup, conditionsOf, longestWindow, missingIn, operandOf, operandText, withOperator } from "./rule-draft.ts";
+import { type Operand, type Operator, operators } from "../../../domain/rules.ts";
+import {
+  asGroup,
+  conditionsOf,
+  longestWindow,
+  missingIn,
+  operandOf,
+  operandText,
+  sendingEvent,
+  settingTrait,
+  withOperator,
+} from "./rule-draft.ts";
 
 test("a value is typed as it is, and text that looks like a number or a truth value stands in quotes", () => {
   expect(["50", "-0.5", "true", "pro", '"50"', " a ", "05", '"broken'].map(operandOf)).toEqual([
@@ -18,10 +30,10 @@ test("a value is typed as it is, and text that looks like a number or a truth va
 test("what is missing is said before the rule is asked", () => {
   expect(missingIn({ all: [] })).toBe("A group needs a condition.");
   expect(missingIn({ all: [{ trait: "plan", op: "is", value: "pro" }, { any: [{ event: "" }] }] })).toBe(
-    "A condition on an event needs the event’s name.",
+    "A condition on an event needs an event name.",
   );
   expect(missingIn({ not: { event: "Order", where: [{ property: "", op: "exists" }] } })).toBe(
-    "A condition on a property needs the property’s name.",
+    "A condition on a property needs a property name.",
   );
   expect(missingIn({ all: [{ event: "Order", atLeast: 2 }] })).toBeNull();
 });
@@ -39,4 +51,51 @@ test("conditions are found in every depth, and the longest window among them", (
   expect(longestWindow(rule)).toBe(30);
   expect(longestWindow({ trait: "plan", op: "exists" })).toBeNull();
   expect(asGroup({ event: "Order" })).toEqual({ all: [{ event: "Order" }] });
+});
+
+test("an event is sent with properties that the condition asks for", () => {
+  const where = [
+    { property: "total", op: "greater", value: 50 },
+    { property: "coupon", op: "exists", value: false },
+    { property: "currency", op: "isNot", value: "USD" },
+    { property: "gift", op: "is", value: true },
+  ] as const;
+  expect(sendingEvent({ event: "Order Completed", where: [...where] })).toEqual({
+    event: "Order Completed",
+    properties: { total: 51, gift: true },
+  });
+});
+
+const operand: fc.Arbitrary<Operand> = fc.oneof(fc.string(), fc.integer(), fc.boolean());
+
+/** A plain reading of the operators, to hold the values against. */
+function holds(op: Operator, given: Operand | null, value: Operand | undefined): boolean {
+  switch (op) {
+    case "is":
+      return given === value;
+    case "isNot":
+      return given !== value;
+    case "exists":
+      return (given !== null) === (value !== false);
+    case "contains":
+      return typeof given === "string" && given.includes(String(value));
+    case "greater":
+      return given !== null && value !== undefined && given > value;
+    case "less":
+      return given !== null && value !== undefined && given < value;
+  }
+}
+
+test("a trait is set to a value with which the condition holds, and to one with which it does not", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...operators), operand, (op, value) => {
+      const needsText = op === "contains" && typeof value !== "string";
+      const needsOrder = (op === "greater" || op === "less") && typeof value === "boolean";
+      fc.pre(!needsText && !needsOrder && !(op === "exists" && typeof value !== "boolean"));
+      const [holding, failing] = settingTrait({ trait: "t", op, value });
+      expect(holds(op, failing, value)).toBe(false);
+      // Nothing is less than the empty text.
+      if (!(op === "less" && value === "")) expect(holds(op, holding, value)).toBe(true);
+    }),
+  );
 });

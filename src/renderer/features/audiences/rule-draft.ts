@@ -1,6 +1,6 @@
 /** A rule while it is being edited: what a new part is, how a value is typed, and what is still missing. */
 
-import type { Operand, Operator, PropertyCondition, Rule } from "../../../domain/rules.ts";
+import type { EventCondition, Operand, Operator, PropertyCondition, Rule, TraitCondition } from "../../../domain/rules.ts";
 
 export type Group = { all: Rule[] } | { any: Rule[] };
 type Join = "all" | "any";
@@ -79,9 +79,9 @@ export function missingIn(rule: Rule): string | null {
     if (parts.length === 0) return "A group needs a condition.";
     return parts.map(missingIn).find((sentence) => sentence !== null) ?? null;
   }
-  if ("trait" in rule) return rule.trait === "" ? "A condition on a trait needs the trait’s name." : null;
-  if (rule.event === "") return "A condition on an event needs the event’s name.";
-  return rule.where?.some(({ property }) => property === "") === true ? "A condition on a property needs the property’s name." : null;
+  if ("trait" in rule) return rule.trait === "" ? "A condition on a trait needs a trait name." : null;
+  if (rule.event === "") return "A condition on an event needs an event name.";
+  return rule.where?.some(({ property }) => property === "") === true ? "A condition on a property needs a property name." : null;
 }
 
 /** Every condition that stands in the rule, without those that are denied: what a user can do to come in. */
@@ -94,4 +94,60 @@ export function conditionsOf(rule: Rule): Exclude<Rule, { all: Rule[] } | { any:
 export function longestWindow(rule: Rule): number | null {
   const windows = conditionsOf(rule).flatMap((one) => ("event" in one && one.withinDays !== undefined ? [one.withinDays] : []));
   return windows.length === 0 ? null : Math.max(...windows);
+}
+
+type Value = Operand | null;
+type Compared = Pick<TraitCondition, "op" | "value">;
+
+/** An event that counts for the condition. */
+export function sendingEvent({ event, where = [] }: EventCondition): { event: string; properties: Record<string, Value> } {
+  const named = where.map((condition): [string, Value] => [condition.property, holding(condition)]);
+  return { event, properties: Object.fromEntries(named.filter(([, value]) => value !== null)) };
+}
+
+/** A value with which the condition holds, and one with which it does not. */
+export function settingTrait(condition: TraitCondition | PropertyCondition): [Value, Value] {
+  return [holding(condition), failing(condition)];
+}
+
+function holding({ op, value }: Compared): Value {
+  switch (op) {
+    case "is":
+    case "contains":
+      return value ?? null;
+    case "isNot":
+      return other(value);
+    case "exists":
+      return value === false ? null : "yes";
+    case "greater":
+      return beyond(value, 1);
+    case "less":
+      return beyond(value, -1);
+  }
+}
+
+function failing({ op, value }: Compared): Value {
+  switch (op) {
+    case "is":
+      return other(value);
+    case "isNot":
+    case "greater":
+    case "less":
+      return value ?? null;
+    case "exists":
+      return value === false ? "yes" : null;
+    case "contains":
+      return null;
+  }
+}
+
+function other(value: Operand | undefined): Value {
+  if (typeof value === "boolean") return !value;
+  if (typeof value === "number") return value + 1;
+  return null;
+}
+
+function beyond(value: Operand | undefined, by: 1 | -1): Value {
+  if (typeof value === "number") return value + by;
+  return by === 1 ? `${value ?? ""}a` : "";
 }

@@ -27,7 +27,7 @@ function GroupEditor({ group, depth, onChange }: { group: Group; depth: number; 
     <div className="rule-group">
       <p className="rule-join">
         <Choice small label="Join" value={join} options={joinOptions} onChange={(next) => onChange(joined(next, parts))} />
-        <span className="muted">{join === "all" ? "of these hold" : "one of these holds, at least"}</span>
+        <span className="muted">of these hold</span>
       </p>
       <ul className="rule-parts">
         {parts.map((part, place) => (
@@ -71,7 +71,7 @@ function PartEditor({ part, depth, onChange, onRemove }: PartProps) {
         type="button"
         className="rule-not"
         aria-pressed={isDenied}
-        title={isDenied ? "This must not hold" : "Turn it round: this must not hold"}
+        title={isDenied ? "This must not hold" : "Negate: this must not hold"}
         onClick={() => onChange(isDenied ? inner : { not: inner })}
       >
         not

@@ -6,9 +6,9 @@ import { OutcomeGlyph, State } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { bytes, clockTime, count, duration } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { filterHref } from "../live/filter-href.ts";
+import { filterHref } from "../details/places.ts";
 import { Until } from "../details/until.tsx";
-import { answerWords, callsWords, callWords, reasonWords, type Batch } from "./client-words.ts";
+import { answerWords, type Batch, callsWords, callWords, reasonWords } from "./client-words.ts";
 
 const pageSize = 30;
 
@@ -25,7 +25,7 @@ export function ClientBatches({ id }: { id: string }) {
       </div>
       <ProblemText error={error} />
       {answer?.items.length === 0 ? (
-        <p className="quiet">None has left yet. Call it, and the batch leaves when the queue is full or its time has come.</p>
+        <p className="quiet">No batch sent yet. Queue a call: the batch is sent when the queue is full or the interval has elapsed.</p>
       ) : (
         <ol className="batches">
           {answer?.items.map((batch) => (
@@ -106,7 +106,7 @@ function BatchDetails({ batch: { id, calls, messages, tries } }: { batch: Batch 
       <ol className="batch-calls" aria-label="Calls">
         {calls.map((each) => (
           <li key={each.messageId}>
-            <a className="link clip isolate" href={filterHref({ values: {}, text: each.messageId })} title="Find it in Live">
+            <a className="link clip isolate" href={filterHref({ values: {}, text: each.messageId })} title="Find in Live">
               {callWords(each)}
             </a>
           </li>

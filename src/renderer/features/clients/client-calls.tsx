@@ -7,7 +7,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { isMac } from "../../stores/keys.ts";
 import { call } from "../../transport/transport.ts";
-import { composedTypes, templates, type ComposedType } from "../composer/templates.ts";
+import { type ComposedType, composedTypes, templates } from "../composer/snippets.ts";
 import type { Client } from "./client-words.ts";
 
 export function ClientCalls({ client: { id, state, generating } }: { client: Client }) {
@@ -35,7 +35,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
           <Choice small label="Type" value={type} options={composedTypes.map((value) => ({ value, label: value }))} onChange={setType} />
           <span className="grow" />
           <Button small type="submit" look="primary" icon="add" disabled={!isOpen} shortcut={isMac ? "⌘ Enter" : "Ctrl Enter"}>
-            Call it
+            Queue call
           </Button>
         </div>
         <textarea
@@ -55,16 +55,21 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
           run(() => call("clients.generate", { id, count: Number(howMany), perSecond: Number(pace) }));
         }}
       >
-        <span className="muted">Let it make</span>
+        <span className="muted">Generate</span>
         <TextField
-          aria-label="How many calls"
+          aria-label="Number of calls"
           inputMode="numeric"
           value={howMany}
           onChange={(event) => setHowMany(event.currentTarget.value)}
         />
-        <span className="muted">calls by itself,</span>
-        <TextField aria-label="Calls a second" inputMode="decimal" value={pace} onChange={(event) => setPace(event.currentTarget.value)} />
-        <span className="muted">a second</span>
+        <span className="muted">calls at</span>
+        <TextField
+          aria-label="Calls per second"
+          inputMode="decimal"
+          value={pace}
+          onChange={(event) => setPace(event.currentTarget.value)}
+        />
+        <span className="muted">per second</span>
         {generating === null ? (
           <Button small type="submit" disabled={!isOpen}>
             Start
@@ -75,7 +80,7 @@ export function ClientCalls({ client: { id, state, generating } }: { client: Cli
               Stop
             </Button>
             <span className="muted" role="status">
-              {count(generating.made)} of {count(generating.count)} made
+              {count(generating.made)} of {count(generating.count)} generated
             </span>
           </>
         )}

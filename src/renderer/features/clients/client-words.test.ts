@@ -12,5 +12,5 @@ test("a try is said by what came of it", () => {
   const done = { startedAt: "", durationMs: 3, simulated: false, outcome: "success", answer: "", answerLength: 0 } as const;
   expect(answerWords({ ...done, status: 200, failure: null })).toBe("200");
   expect(answerWords({ ...done, outcome: "timeout", status: null, failure: "no answer within 15 s" })).toBe("no answer within 15 s");
-  expect(answerWords({ ...done, outcome: null, durationMs: null, status: null, failure: null })).toBe("on the wire");
+  expect(answerWords({ ...done, outcome: null, durationMs: null, status: null, failure: null })).toBe("in flight");
 });

@@ -1,4 +1,4 @@
-/** How a simulated client, its calls and its batches are said. */
+/** The texts of a simulated client, its calls and its batches. */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { count } from "../../kit/words.ts";
@@ -9,19 +9,19 @@ export type Batch = AnswerOf<"clients.batches">["items"][number];
 export type Call = ClientDetails["queue"][number];
 
 export const reasonWords: Record<Batch["reason"], string> = {
-  size: "the queue was full",
-  time: "its time had come",
-  flush: "flushed by hand",
-  close: "flushed by the close",
+  size: "queue full",
+  time: "interval elapsed",
+  flush: "flushed manually",
+  close: "flushed on close",
 };
 
 export function callWords({ type, event, userId }: Call): string {
   return [type, event, userId === null ? null : `of ${userId}`].filter((word) => word !== null && word !== "").join(" ");
 }
 
-/** What was said at the end of the newest try, in a few words. */
+/** The result of the newest try, in a few words. */
 export function answerWords({ status, failure }: Batch["tries"][number]): string {
-  return status === null ? (failure ?? "on the wire") : failure === null ? String(status) : `${status}, ${failure}`;
+  return status === null ? (failure ?? "in flight") : failure === null ? String(status) : `${status}, ${failure}`;
 }
 
 export function callsWords(n: number): string {

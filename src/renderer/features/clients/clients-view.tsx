@@ -1,17 +1,18 @@
-/** Simulated clients: the library in motion. Each has its queue, its countdown, its batches and its log before one's eyes. */
+/** Simulated clients: each with its queue, its countdown, its batches and its log. */
 
-import { useCallback, useMemo } from "react";
-import { IconButton } from "../../kit/controls.tsx";
+import { useCallback, useMemo, useState } from "react";
+import { Visible } from "../../kit/code-rows.tsx";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { count } from "../../kit/words.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { clockTime, count, milliseconds } from "../../kit/words.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { ClientLog } from "./client-log.tsx";
 import { ClientPane } from "./client-pane.tsx";
 import type { Client } from "./client-words.ts";
 import "./clients.css";
@@ -73,16 +74,16 @@ export function ClientsView() {
         isEmpty
         list={list}
         editor={
-          <NothingHere
+          <EmptyState
             label="No client"
-            title={openId === undefined ? "Watch a client library at work" : "There is no such client"}
-            action={{ label: "Make a client", run: make }}
+            title={openId === undefined ? "Watch a client library at work" : "Client not found"}
+            action={{ label: "Create a client", run: make }}
             error={problem}
           >
             A simulated client queues calls as a program with the client library does: it sends 20 at a time, or what it has after 5
-            seconds, and retries what the server did not take. You see the queue fill, the countdown run and each batch leave, on the
+            seconds, and retries what the server did not accept. You see the queue fill, the countdown run and each batch go out, on the
             pipeline’s clock, and can change its size and interval while it runs.
-          </NothingHere>
+          </EmptyState>
         }
       />
     );
@@ -102,8 +103,68 @@ function ClientDetail({ client: { wire, state, generating, underWay } }: { clien
   const notes = [
     wire,
     ...(state === "running" ? [] : [state]),
-    ...(generating === null ? [] : ["calling by itself"]),
-    ...(underWay === 0 ? [] : [`${underWay} ${underWay === 1 ? "batch" : "batches"} under way`]),
+    ...(generating === null ? [] : ["generating calls"]),
+    ...(underWay === 0 ? [] : [`${underWay} ${underWay === 1 ? "batch" : "batches"} in flight`]),
   ];
   return <span className="quiet">{notes.join(", ")}</span>;
+}
+
+const pageSize = 100;
+const most = 1000;
+
+/** The debug log, as DEBUG=analytics writes it, newest line first, on the clock. */
+function ClientLog({ id, name }: { id: string; name: string }) {
+  const [limit, setLimit] = useState(pageSize);
+  const answer = useLive("clients.log", { id, limit }).answer;
+  const lines = answer?.items ?? [];
+  return (
+    <section className="pane" aria-label={`Debug log of ${name}`}>
+      <header className="pane-title">
+        <h3>Debug log</h3>
+        <span className="quiet">{answer === undefined || answer.total === 0 ? "" : count(answer.total + answer.dropped)}</span>
+        <span className="grow" />
+        <Button
+          small
+          icon="copy"
+          disabled={lines.length === 0}
+          onClick={() => void copyText(lines.map(({ at, line }) => `${at} ${line}`).join("\n"), "the log")}
+        >
+          Copy
+        </Button>
+      </header>
+      {lines.length === 0 ? (
+        <p className="nothing-delivered muted">
+          Nothing yet. Each queued call, flush, response and retry is logged here, in the format of <code>DEBUG=analytics</code>.
+        </p>
+      ) : (
+        <div className="pane-body">
+          <ol className="client-log" tabIndex={0} aria-label="Lines, newest first">
+            {lines.map(({ number, at, event, line }) => (
+              <li key={number} className={event === "failed" || event === "retried" ? "notable" : undefined}>
+                <span className="mono due">
+                  {clockTime(Date.parse(at))}
+                  <span className="ms">{milliseconds(Date.parse(at))}</span>
+                </span>
+                <code className="isolate">
+                  <Visible text={withoutHead(line)} />
+                </code>
+              </li>
+            ))}
+          </ol>
+          {answer === undefined || answer.nextCursor === null ? null : (
+            <p className="nothing-delivered">
+              <Button small disabled={limit >= most} onClick={() => setLimit(Math.min(limit + 200, most))}>
+                Show more of {count(answer.total)}
+              </Button>
+            </p>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The time and the name, with which each line begins, stand beside it or are known. */
+function withoutHead(line: string): string {
+  return line.replace(/^\S+ analytics /, "");
 }

@@ -1,28 +1,30 @@
 /** The command palette: everything the page can do, by name. Offers come from `stores/commands.ts`. */
 
-import { Dialog } from "@base-ui/react/dialog";
+import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { useMemo, useRef, useState } from "react";
-import { Icon } from "../../kit/icon.tsx";
 import { Kbd } from "../../kit/controls.tsx";
-import { useCommands, type Command } from "../../stores/commands.ts";
+import { Dialog } from "../../kit/floats.tsx";
+import { Icon } from "../../kit/icon.tsx";
+import { type Command, useCommands, useOverlay } from "../../stores/commands.ts";
+import { shortcuts } from "../../stores/keys.ts";
 import { usePlace } from "../../stores/place.ts";
-import { markedParts, matchCommands, type Match } from "./match.ts";
+import { markedParts, type Match, matchCommands } from "./match.ts";
 import "./commands.css";
 
 /** As many as can be read at a glance; typing narrows them. */
-const mostShown = 12;
+const maxShown = 12;
 
 export function Palette() {
   const { isOpen, close } = useCommands();
   return (
-    <Dialog.Root open={isOpen} onOpenChange={(open) => (open ? undefined : close())}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="menu palette-menu" aria-label="Commands">
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => (open ? undefined : close())}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className="backdrop" />
+        <BaseDialog.Popup className="menu palette-menu" aria-label="Commands">
           <Search onDone={close} />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
   );
 }
 
@@ -32,7 +34,7 @@ function Search({ onDone }: { onDone: () => void }) {
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
   const matches = useMemo(() => {
-    const found = matchCommands([...groups.values()].flat(), text).slice(0, mostShown);
+    const found = matchCommands([...groups.values()].flat(), text).slice(0, maxShown);
     return text.trim() === "" ? found : [...found, filterFor(text.trim())];
   }, [groups, text]);
   const here = Math.min(at, matches.length - 1);
@@ -55,8 +57,8 @@ function Search({ onDone }: { onDone: () => void }) {
         aria-expanded="true"
         aria-controls="commands-found"
         aria-activedescendant={here < 0 ? undefined : `command-${here}`}
-        aria-label="A command, or text to filter messages for"
-        placeholder="A command, or text to filter messages for"
+        aria-label="Type a command, or text to filter messages"
+        placeholder="Type a command, or text to filter messages"
         value={text}
         onChange={(event) => {
           setText(event.currentTarget.value);
@@ -111,4 +113,36 @@ function Hint({ command: { hint, shortcut } }: { command: Command }) {
 function filterFor(text: string): Match {
   const run = (): void => usePlace.getState().go({ view: "live", query: { text } });
   return { command: { id: "filter", label: `Filter messages for “${text}”`, icon: "search", shortcut: "/", run }, marks: [], score: 0 };
+}
+
+/** The `?` overlay: every key, by where it works. */
+export function Shortcuts() {
+  const { shown, hide } = useOverlay();
+  const places = [...new Set(shortcuts.map(({ where }) => where))];
+  return (
+    <Dialog open={shown === "shortcuts"} onClose={hide} title="Shortcuts" wide>
+      <div className="shortcuts">
+        {places.map((place) => (
+          <section key={place} aria-label={place}>
+            <h3>{place}</h3>
+            <dl>
+              {shortcuts
+                .filter(({ where }) => where === place)
+                .map(({ keys, does }) => (
+                  <div key={does}>
+                    <dt>
+                      {keys.map((key) => (
+                        <kbd key={key}>{key}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{does}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <p className="quiet shortcuts-note">Single keys are ignored while a field, a menu or a dialog has focus.</p>
+    </Dialog>
+  );
 }

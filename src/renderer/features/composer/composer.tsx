@@ -12,13 +12,12 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
+import { useOverlay } from "../../stores/commands.ts";
 import { isMac } from "../../stores/keys.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { useOverlay } from "../commands/overlay.ts";
-import { snippet, snippetKinds, type SnippetKind } from "./snippets.ts";
-import { composedTypes, templates, type ComposedType } from "./templates.ts";
+import { type ComposedType, composedTypes, snippet, type SnippetKind, snippetKinds, templates } from "./snippets.ts";
 import "./composer.css";
 
 export function Composer() {
@@ -50,11 +49,11 @@ function Form({ onDone }: { onDone: () => void }) {
   const source = sources?.find(({ id }) => id === (client?.sourceId ?? chosen)) ?? sources?.[0];
   const writeKey = client?.writeKey ?? source?.writeKey ?? "";
   const body = drafts[type];
-  const wrong = whatIsWrong(body);
+  const wrong = jsonProblem(body);
 
   const send = async (): Promise<void> => {
     if (client !== undefined) {
-      if (wrong !== null) throw new Error("A client takes members of a call, so this has to be JSON.");
+      if (wrong !== null) throw new Error("A client needs valid JSON for the call.");
       setSent({ by: "client", answer: await call("clients.call", { id: client.id, type, call: JSON.parse(body) as unknown }) });
     } else {
       const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
@@ -80,7 +79,7 @@ function Form({ onDone }: { onDone: () => void }) {
         <span className="grow" />
         {sources !== undefined && source !== undefined ? (
           <label className="composer-source">
-            <span className="muted">{client === undefined ? "straight as" : "through"}</span>
+            <span className="muted">{client === undefined ? "send directly as" : "send through"}</span>
             <SelectField
               aria-label="Sent by"
               value={client?.id ?? source.id}
@@ -100,9 +99,7 @@ function Form({ onDone }: { onDone: () => void }) {
         label="The call"
         error={wrong}
         hint={
-          client === undefined
-            ? "Sent as it stands here, number spellings included."
-            : "Given to the client, which queues it and sends it with its batch."
+          client === undefined ? "Sent exactly as written, including number formats." : "Queued by the client and sent with its next batch."
         }
       >
         <textarea
@@ -154,9 +151,9 @@ function Answer({ sent, onDone }: { sent: Sent; onDone: () => void }) {
     return (
       <span className="composer-answer" role="status">
         <StateGlyph state="queued" />
-        <span>{batchId === null ? `queued, ${client.queued} of ${client.flushAt}` : "queued, and its batch leaves"}</span>
+        <span>{batchId === null ? `queued, ${client.queued} of ${client.flushAt}` : "queued, and the batch is being sent"}</span>
         <Button small look="quiet" onClick={() => leave({ view: "clients", path: [client.id] })}>
-          See the client
+          Open the client
         </Button>
       </span>
     );
@@ -166,23 +163,23 @@ function Answer({ sent, onDone }: { sent: Sent; onDone: () => void }) {
   return (
     <span className="composer-answer" role="status">
       <StateGlyph state={taken ? "delivered" : "rejected"} />
-      <span>{taken ? "taken in" : "refused"}</span>
+      <span>{taken ? "accepted" : "rejected"}</span>
       <code className="clip">
         {status} {body}
       </code>
       <Button small look="quiet" onClick={() => leave({ view: "live" })}>
-        See it in Live
+        Open Live
       </Button>
     </span>
   );
 }
 
 /** Only what can be known before it is sent; the port says the rest. */
-function whatIsWrong(body: string): string | null {
+function jsonProblem(body: string): string | null {
   try {
     JSON.parse(body);
     return null;
   } catch (error) {
-    return `This is not JSON: ${(error as Error).message}. It can be sent all the same, to see what the port says.`;
+    return `Not valid JSON: ${(error as Error).message}. You can still send it to see how the ingest port responds.`;
   }
 }

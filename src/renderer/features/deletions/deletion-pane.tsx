@@ -1,19 +1,19 @@
 /** One deletion request: its state, and for each user what was done and where its delete messages are. */
 
 import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
-import { State } from "../../kit/glyph.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { State, StateGlyph } from "../../kit/glyph.tsx";
+import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { usersInWords } from "../../kit/user-ids.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Until } from "../details/until.tsx";
-import { DeletionState, stateSentences, type Deletion } from "./deletion-state.tsx";
-import { usersInWords } from "../../kit/user-ids.ts";
 
 const pageSize = 50;
 
@@ -31,8 +31,8 @@ export function DeletionPane({ id, others }: { id: string; others: readonly Othe
         <OthersMenu label="Another request" others={others} />
         <span className="grow" />
         <Menu
-          trigger={<IconButton icon="more" small label="More: forget" />}
-          items={[{ label: "Forget this request…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
+          trigger={<IconButton icon="more" small label="More: remove" />}
+          items={[{ label: "Remove this request…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
         />
       </header>
       <div className="pane-body">
@@ -40,7 +40,7 @@ export function DeletionPane({ id, others }: { id: string; others: readonly Othe
           <DeletionState state={deletion.state} />
           <p role="status">{stateSentences[deletion.state]}</p>
           <p className="quiet">
-            Asked for <span className="due">{clockTime(at)}</span>, {calendarDate(at)}.{" "}
+            Requested <span className="due">{clockTime(at)}</span>, {calendarDate(at)}.{" "}
             {deletion.suppress ? "The users were suppressed." : "The users were not suppressed."}
           </p>
         </section>
@@ -49,14 +49,14 @@ export function DeletionPane({ id, others }: { id: string; others: readonly Othe
       <ConfirmDialog
         open={isAsking}
         onClose={() => setIsAsking(false)}
-        title="Forget this request?"
-        action="Forget"
+        title="Remove this request?"
+        action="Remove"
         onConfirm={async () => {
           await call("deletions.delete", { id });
           go({ view: "deletions" });
         }}
       >
-        It leaves this list. Its delete messages go on to their receivers, and the users stay suppressed.
+        It is removed from this list. Its delete messages are still delivered, and the users stay suppressed.
       </ConfirmDialog>
     </section>
   );
@@ -81,7 +81,7 @@ function Users({ users }: { users: Deletion["users"] }) {
                   <DeleteMessage
                     key={messageId}
                     id={messageId}
-                    source={sources.find((source) => source.id === sourceIds[place])?.name ?? "a source that is gone"}
+                    source={sources.find((source) => source.id === sourceIds[place])?.name ?? "a deleted source"}
                   />
                 ))}
               </ul>
@@ -102,7 +102,7 @@ function DeleteMessage({ id, source }: { id: string; source: string }) {
   const { answer, error } = useLive("messages.get", { id });
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const nameOf = (destinationId: string): string =>
-    destinations.find((destination) => destination.id === destinationId)?.name ?? "a destination that is gone";
+    destinations.find((destination) => destination.id === destinationId)?.name ?? "a deleted destination";
   return (
     <li>
       <a className="link clip isolate" href={hashOf({ view: "live", path: [id], query: {} })} title="Open the delete message in Live">
@@ -110,7 +110,7 @@ function DeleteMessage({ id, source }: { id: string; source: string }) {
       </a>
       <span className="delete-deliveries">
         {answer === undefined ? (
-          <span className="quiet">{error === null ? "" : "Its message is not on record any more."}</span>
+          <span className="quiet">{error === null ? "" : "Its message is no longer on record."}</span>
         ) : (
           answer.deliveries.map((delivery) => (
             <span key={delivery.id} className="delete-delivery">
@@ -125,3 +125,27 @@ function DeleteMessage({ id, source }: { id: string; source: string }) {
     </li>
   );
 }
+
+type Deletion = AnswerOf<"deletions.get">;
+
+/** The state of a deletion request: that of its deliveries, or that there was nothing to send. */
+export function DeletionState({ state }: { state: Deletion["state"] }) {
+  if (state !== "nothing_to_send") return <State state={state} />;
+  return (
+    <span className="state filtered">
+      <StateGlyph state="filtered" />
+      nothing to send
+    </span>
+  );
+}
+
+const stateSentences: Record<Deletion["state"], string> = {
+  sending: "Delete messages are being sent.",
+  queued: "Delete messages are queued.",
+  waiting: "A receiver has not accepted its delete message yet; it is being retried.",
+  failed: "A receiver rejected its delete message. Retry it, or see the response in its attempts.",
+  expired: "The retry window closed before a receiver accepted its delete message. Retry it to open a new window.",
+  cancelled: "A delete message was cancelled before a receiver accepted it.",
+  delivered: "Every receiver has accepted its delete message.",
+  nothing_to_send: "No delete message was needed: no source that knows these users has an enabled destination.",
+};

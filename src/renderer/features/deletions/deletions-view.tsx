@@ -3,17 +3,16 @@
 import { useMemo, useState } from "react";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { usersInWords } from "../../kit/user-ids.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
-import { DeletionState } from "./deletion-state.tsx";
-import { DeletionPane } from "./deletion-pane.tsx";
+import { DeletionPane, DeletionState } from "./deletion-pane.tsx";
 import { NewDeletion } from "./new-deletion.tsx";
 import { Suppressions } from "./suppressions.tsx";
-import { usersInWords } from "../../kit/user-ids.ts";
 import "./deletions.css";
 
 const newPath = "new";
@@ -67,7 +66,7 @@ export function DeletionsView() {
           aside={<DeletionState state={state} />}
           detail={
             <span title={calendarDate(Date.parse(requestedAt))}>
-              asked for <span className="due">{clockTime(Date.parse(requestedAt))}</span>
+              requested <span className="due">{clockTime(Date.parse(requestedAt))}</span>
             </span>
           }
         />
@@ -83,14 +82,15 @@ export function DeletionsView() {
   );
 
   const editor = isEmpty ? (
-    <NothingHere
+    <EmptyState
       label="No deletion"
       title="Delete a user everywhere"
       action={{ label: "Delete users", icon: "deletions", run: () => goTo(newPath) }}
     >
-      For each source that knows the user and has a destination enabled, one delete message goes out as a signed POST and is retried like
-      any other. The user’s profile goes, and later messages of the user are rejected as suppressed, until you lift that.
-    </NothingHere>
+      For each source that knows the user and has an enabled destination, Hookyard sends one delete message as a signed POST and retries it
+      like any other. The user’s profile is deleted, and later messages of the user are rejected as suppressed until you lift the
+      suppression.
+    </EmptyState>
   ) : current === newPath ? (
     <NewDeletion others={others} />
   ) : current === suppressedPath ? (

@@ -41,12 +41,12 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
           <li>
             <span className="number">1</span>
             <div className="part">
-              <h3 id="whom">Whom</h3>
-              <p>By userId, one a line or with commas between.</p>
+              <h3 id="users">Users</h3>
+              <p>Enter userIds, one per line or separated by commas.</p>
               <span className="field area mono user-ids">
                 <textarea
-                  aria-labelledby="whom"
-                  aria-describedby="whom-note"
+                  aria-labelledby="users"
+                  aria-describedby="users-note"
                   aria-invalid={wrong !== null || undefined}
                   rows={4}
                   spellCheck={false}
@@ -54,8 +54,8 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
                   onChange={(event) => setText(event.currentTarget.value)}
                 />
               </span>
-              <FieldNote id="whom-note" error={wrong} hint={userIds.length > 1 ? `${users}, each once` : undefined} />
-              <ul className="known-users" aria-label="What is known of them">
+              <FieldNote id="users-note" error={wrong} hint={userIds.length > 1 ? `${users} without duplicates` : undefined} />
+              <ul className="known-users" aria-label="Known users">
                 {userIds.slice(0, shownUsers).map((userId) => (
                   <KnownUser key={userId} userId={userId} />
                 ))}
@@ -68,23 +68,22 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
             <div className="part">
               <h3>Later messages</h3>
               <CheckField
-                label="Suppress them: later messages of these users are rejected"
+                label="Suppress: reject later messages of these users"
                 checked={suppress}
                 onChange={(event) => setSuppress(event.currentTarget.checked)}
               />
               <p className="quiet">
-                Clients still get 200 for such messages, as from the hosted service; the reason is in the record. A suppression can be
-                lifted.
+                Clients still get 200 for these messages, as from the hosted service; the record has the reason. You can lift a suppression.
               </p>
             </div>
           </li>
           <li>
             <span className="number">3</span>
             <div className="part">
-              <h3>What goes out</h3>
+              <h3>What is sent</h3>
               <p>
-                One message of exactly three members for each source that knows a user and has a destination enabled, and no identify for
-                audiences that the user leaves.
+                One message with exactly three fields for each source that knows a user and has an enabled destination. No identify is sent
+                for audiences that the user leaves.
               </p>
               <pre className="code snippet" tabIndex={0} aria-label="The delete message">
                 {`{"type":"delete","userId":${JSON.stringify(userIds[0] ?? "…")},"timestamp":"…"}`}
@@ -109,8 +108,8 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
           go({ view: "deletions", path: [made.id] });
         }}
       >
-        {userIds.length === 1 ? "The profile goes with its history" : "Their profiles go with their history"}, and delete messages are sent.
-        Neither can be taken back. The messages that came stay on record.
+        {userIds.length === 1 ? "The profile and its history are deleted" : "The profiles and their history are deleted"}, and delete
+        messages are sent. Neither can be undone. Received messages stay on record.
       </ConfirmDialog>
     </section>
   );

@@ -26,7 +26,7 @@ export function Suppressions({ others }: { others: readonly Other[] }) {
         <span className="grow" />
         <TextField
           aria-label="Find a suppressed user"
-          placeholder="Find by the beginning of the userId"
+          placeholder="Find by start of userId"
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
         />
@@ -36,8 +36,8 @@ export function Suppressions({ others }: { others: readonly Other[] }) {
         {answer?.items.length === 0 ? (
           <p className="nothing-delivered muted">
             {search === ""
-              ? "There are none. Users are suppressed when they are deleted, so that what their clients still send is not taken in."
-              : "No suppressed user begins with this."}
+              ? "No suppressed users. Deleting users suppresses them, so that later messages from their clients are not accepted."
+              : "No suppressed userId starts with this."}
           </p>
         ) : (
           <ul className="suppressed-users">

@@ -2,6 +2,7 @@
 
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { checkHeader, checkWebhookUrl } from "../../../domain/webhook-rules.ts";
+import { draftStore } from "../../stores/drafts.ts";
 
 export type Destination = AnswerOf<"destinations.get">;
 
@@ -78,11 +79,16 @@ export function problemsOf({ name, webhooks }: DestinationDraft): DraftProblems 
 /** The API takes it, but a delivery would go there twice in every round: surely a slip. */
 function sameUrl(webhooks: readonly WebhookDraft[], place: number): string | null {
   const first = webhooks.findIndex(({ url }) => url === webhooks[place]?.url);
-  return first < place ? `Webhook ${first + 1} has this URL already.` : null;
+  return first < place ? `Webhook ${first + 1} already has this URL.` : null;
 }
 
 function wrongHeader(headers: WebhookDraft["headers"], at: number): string | null {
   const [name, value] = headers[at] ?? ["", ""];
   const first = headers.findIndex(([other]) => other.toLowerCase() === name.toLowerCase());
-  return checkHeader(name, value) ?? (first < at ? `The header ${name} is there twice.` : null);
+  return checkHeader(name, value) ?? (first < at ? `The header ${name} is set twice.` : null);
 }
+
+/** The draft of the destination that does not exist yet. */
+export const newDestination = "new";
+
+export const useDrafts = draftStore<DestinationDraft>();

@@ -2,16 +2,15 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { CheckField } from "../../kit/controls.tsx";
-import { DeleteMenu } from "../../kit/delete-menu.tsx";
 import { DraftForm } from "../../kit/draft-form.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { changesOf, draftOf, isChanged, problemsOf, type Destination } from "./destination-draft.ts";
+import { changesOf, type Destination, draftOf, isChanged, newDestination, newDraft, problemsOf, useDrafts } from "./destination-draft.ts";
 import { DestinationSteps } from "./destination-steps.tsx";
-import { useDrafts } from "./drafts.ts";
 
 export function DestinationEditor({
   destination,
@@ -35,7 +34,7 @@ export function DestinationEditor({
 
   const save = async (): Promise<void> => {
     setShowsAll(problems.isWrong);
-    if (problems.isWrong) throw new Error("Something above is not right yet; it says what.");
+    if (problems.isWrong) throw new Error("Correct the errors above first.");
     await call("destinations.update", { id, ...changesOf(draft) });
     drop(id);
   };
@@ -49,7 +48,7 @@ export function DestinationEditor({
         <CheckField
           role="switch"
           label={enabled ? "enabled" : "disabled"}
-          title="A disabled destination gets no new messages and holds its deliveries while their window runs on"
+          title="A disabled destination gets no new messages, and its deliveries are paused while their retry window keeps running"
           checked={enabled}
           onChange={(event) => {
             const next = event.currentTarget.checked;
@@ -64,8 +63,8 @@ export function DestinationEditor({
             go({ view: "destinations" });
           }}
         >
-          Its deliveries that are queued or waiting are cancelled. What it has sent stays on record, with its attempts; its shared secret is
-          gone for good.
+          Its queued and waiting deliveries are cancelled. Its deliveries and attempts stay on record; its shared secret is permanently
+          deleted.
         </DeleteMenu>
       </header>
       <DraftForm
@@ -92,6 +91,56 @@ export function DestinationEditor({
             const next = { ...draft, ...changes };
             if (isChanged(next, destination)) keep(id, next);
             else drop(id);
+          }}
+        />
+      </DraftForm>
+    </section>
+  );
+}
+
+/** A destination that does not exist yet: its steps, and the button that makes it. */
+export function NewDestination({ sources, others }: { sources: AnswerOf<"sources.list">["items"]; others: readonly Other[] }) {
+  const draft = useDrafts((store) => store.drafts[newDestination]) ?? newDraft(sources.map(({ id }) => id));
+  const { keep, drop } = useDrafts.getState();
+  const go = usePlace((place) => place.go);
+  const [showsAll, setShowsAll] = useState(false);
+  const { problem, isBusy, run, clear } = useAction();
+  const problems = problemsOf(draft);
+
+  const create = async (): Promise<void> => {
+    setShowsAll(true);
+    if (problems.isWrong) throw new Error("Correct the errors above first.");
+    const made = await call("destinations.create", { ...changesOf(draft), enabled: draft.enabled });
+    drop(newDestination);
+    go({ view: "destinations", path: [made.id] });
+  };
+
+  return (
+    <section className="pane editor" aria-label="New destination">
+      <header className="pane-title">
+        <h2>New destination</h2>
+        {others.length === 0 ? null : <OthersMenu label="Another destination" others={others} />}
+        <span className="grow" />
+      </header>
+      <DraftForm
+        problem={problem}
+        save={draft.enabled ? "Create" : "Create disabled"}
+        isBusy={isBusy}
+        onSave={() => run(create)}
+        onDiscard={() => {
+          drop(newDestination);
+          go({ view: "destinations" });
+        }}
+      >
+        <DestinationSteps
+          draft={draft}
+          problems={problems}
+          showsAll={showsAll}
+          sources={sources}
+          hasSharedSecret={false}
+          onChange={(changes) => {
+            clear();
+            keep(newDestination, { ...draft, ...changes });
           }}
         />
       </DraftForm>

@@ -22,7 +22,7 @@ export function DestinationEvidence({ destination }: { destination: Destination 
     <section className="pane" aria-label={shown === "deliveries" ? "Deliveries" : "Verify a signature"}>
       <header className="pane-title">
         {destination === null ? (
-          <h3>Verify what it sends</h3>
+          <h3>Verify a signature</h3>
         ) : (
           <Choice
             small
@@ -51,10 +51,10 @@ function Deliveries({ destination: { id, enabled, sourceIds } }: { destination: 
     return (
       <p className="nothing-delivered muted">
         {!enabled
-          ? "Nothing yet: it is disabled."
+          ? "No deliveries yet: the destination is disabled."
           : sourceIds.length === 0
-            ? "Nothing yet: it is connected to no source."
-            : "Nothing yet. The first message of its sources opens here."}
+            ? "No deliveries yet: the destination has no source."
+            : "No deliveries yet. The first message of its sources appears here."}
       </p>
     );
   }
@@ -90,7 +90,7 @@ function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["item
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
-        <a className="link" href={hashOf({ view: "live", path: [delivery.messageRowId], query: {} })} title="Open its message">
+        <a className="link" href={hashOf({ view: "live", path: [delivery.messageRowId], query: {} })} title="Open the message">
           {clockTime(at)}
           <span className="ms">{milliseconds(at)}</span>
         </a>

@@ -1,15 +1,17 @@
 /** The steps of setting up a destination, in the order a user knows, on one page. */
 
+import { useEffect, useId, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { CheckField, Choice } from "../../kit/controls.tsx";
-import { NameField } from "../../kit/name-field.tsx";
-import { Step } from "../../kit/numbered-step.tsx";
-import { useOnce } from "../../stores/live-data.ts";
+import { FieldNote } from "../../kit/commit-field.tsx";
+import { Button, CheckField, Choice, SelectField } from "../../kit/controls.tsx";
+import { NameField, Step } from "../../kit/draft-form.tsx";
+import { durationText } from "../../kit/duration-text.ts";
+import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
+import { useAction } from "../../kit/use-action.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
+import { call } from "../../transport/transport.ts";
 import type { DestinationDraft, DraftProblems } from "./destination-draft.ts";
-import { HeaderFields } from "./header-fields.tsx";
-import { RetryProfileField } from "./retry-profile-field.tsx";
-import { SecretField } from "./secret-field.tsx";
-import { WebhookFields } from "./webhook-fields.tsx";
+import { HeaderFields, WebhookFields } from "./webhook-fields.tsx";
 
 type DestinationStepsProps = {
   draft: DestinationDraft;
@@ -86,7 +88,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
           />
           <p className="quiet">
             {draft.payload === "documented" ? (
-              "The members that the documentation lists, for each type its own."
+              "The fields that the documentation lists for each type."
             ) : (
               <>
                 Adds <code>receivedAt</code>, <code>sentAt</code>, <code>originalTimestamp</code>, <code>integrations</code>,{" "}
@@ -100,7 +102,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
         <Step number={7} title="Enable" isDone={draft.enabled}>
           <CheckField
             role="switch"
-            label="Send what comes from now on"
+            label="Send new messages"
             checked={draft.enabled}
             onChange={(event) => onChange({ enabled: event.currentTarget.checked })}
           />
@@ -124,9 +126,9 @@ function SourcesField({
       <p className="muted">
         There is no source yet.{" "}
         <a className="link" href="#/sources">
-          Make one
+          Create one
         </a>
-        ; what is typed here stays.
+        ; your input here is kept.
       </p>
     );
   }
@@ -146,7 +148,119 @@ function SourcesField({
           />
         ))}
       </div>
-      {chosen.length === 0 ? <p className="quiet">Connected to none, it gets no messages.</p> : null}
+      {chosen.length === 0 ? <p className="quiet">Without a source, it gets no messages.</p> : null}
+    </>
+  );
+}
+
+/** The retry profile of a destination, with its schedule in words. */
+function RetryProfileField({ value, onChange }: { value: string; onChange: (name: string) => void }) {
+  const id = useId();
+  const profiles = useLive("retryProfiles.list", {}).answer?.items ?? [];
+  const profile = profiles.find(({ name }) => name === value);
+  return (
+    <div className="profile-field">
+      <label className="muted" htmlFor={id}>
+        Retry profile
+      </label>
+      <SelectField
+        id={id}
+        value={value}
+        options={profiles.map(({ name, builtIn }) => ({ value: name, label: builtIn ? name : `${name} (custom)` }))}
+        onChange={onChange}
+      />
+      {profile === undefined ? null : (
+        <dl className="profile-words">
+          <dt>schedule</dt>
+          <dd>{scheduleWords(profile)}</dd>
+          <dt>window</dt>
+          <dd>at most {durationText(profile.windowMs)} after the first attempt</dd>
+          <dt>retries</dt>
+          <dd>{retriedWords(profile)}</dd>
+          <dt>deadline</dt>
+          <dd>the complete response within {durationText(profile.timeoutMs)}</dd>
+        </dl>
+      )}
+      <a className="link muted" href="#/settings/retry-profiles">
+        Create a retry profile
+      </a>
+    </div>
+  );
+}
+
+/** The shared secret: hidden until it is asked for, and asked of the API only then. */
+function SecretField({
+  destinationId,
+  hasSharedSecret,
+  value,
+  onChange,
+}: {
+  destinationId: string | null;
+  hasSharedSecret: boolean;
+  /** Undefined: as it is saved. */
+  value: string | null | undefined;
+  onChange: (value: string | null | undefined) => void;
+}) {
+  const id = useId();
+  const [isShown, setIsShown] = useState(false);
+  const [saved, setSaved] = useState<string | null>(null);
+  const { problem, run } = useAction();
+  const isUnchanged = value === undefined;
+  const isSaved = isUnchanged && hasSharedSecret;
+
+  // After a change or a discard, the shown secret is out of date.
+  useEffect(() => {
+    setSaved(null);
+    if (isUnchanged) setIsShown(false);
+  }, [isUnchanged, hasSharedSecret]);
+
+  const show = async (): Promise<void> => {
+    if (isSaved && destinationId !== null) setSaved((await call("destinations.secret", { id: destinationId })).sharedSecret);
+    setIsShown(true);
+  };
+  const text = value === undefined ? (isShown ? (saved ?? "") : "") : (value ?? "");
+
+  return (
+    <>
+      <div className="secret-field">
+        <label className="sr" htmlFor={id}>
+          Shared secret
+        </label>
+        <span className="field mono">
+          <input
+            id={id}
+            type={isShown ? "text" : "password"}
+            spellCheck={false}
+            autoComplete="off"
+            placeholder={isSaved ? "••••••••  set; type to replace" : "none: requests are not signed"}
+            value={text}
+            aria-describedby={`${id}-note`}
+            onChange={(event) => onChange(event.currentTarget.value === "" && !hasSharedSecret ? null : event.currentTarget.value)}
+          />
+        </span>
+        <Button icon="show" disabled={!isSaved && text === ""} onClick={() => (isShown ? setIsShown(false) : run(show))}>
+          {isShown ? "Hide" : "Show"}
+        </Button>
+        {isSaved ? (
+          <Button look="quiet" onClick={() => onChange(null)}>
+            Remove
+          </Button>
+        ) : null}
+      </div>
+      <FieldNote
+        id={`${id}-note`}
+        error={problem?.message ?? null}
+        hint={
+          hasSharedSecret && value !== undefined && (value === null || value === "") ? (
+            "After you save, requests no longer carry X-Signature."
+          ) : (
+            <>
+              Each request then carries <code>X-Signature</code>: the HMAC-SHA1 of its body’s bytes, keyed with this secret, in lower-case
+              hex.
+            </>
+          )
+        }
+      />
     </>
   );
 }

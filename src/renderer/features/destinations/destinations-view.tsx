@@ -3,15 +3,14 @@
 import { useMemo } from "react";
 import { IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, openOf, usePlace } from "../../stores/place.ts";
-import { DestinationEditor } from "./destination-editor.tsx";
+import { newDestination, useDrafts } from "./destination-draft.ts";
+import { DestinationEditor, NewDestination } from "./destination-editor.tsx";
 import { DestinationEvidence } from "./destination-evidence.tsx";
-import { newDestination, useDrafts } from "./drafts.ts";
-import { NewDestination } from "./new-destination.tsx";
 import "./destinations.css";
 
 const goToNew = (): void => usePlace.getState().go({ view: "destinations", path: [newDestination] });
@@ -45,7 +44,7 @@ export function DestinationsView() {
           href={hashOf({ view: "destinations", path: [destination.id], query: {} })}
           isCurrent={destination === current}
           name={destination.name}
-          aside={destination.enabled ? (drafts[destination.id] === undefined ? null : "not saved") : "disabled"}
+          aside={destination.enabled ? (drafts[destination.id] === undefined ? null : "unsaved") : "disabled"}
           detail={
             <>
               <code>{destination.webhooks[0]?.url.replace(/^https?:\/\//, "")}</code>
@@ -84,14 +83,14 @@ export function DestinationsView() {
         isEmpty
         list={list}
         editor={
-          <NothingHere
+          <EmptyState
             label="No destination"
-            title={openId === undefined ? "Set up the first destination" : "There is no such destination"}
+            title={openId === undefined ? "Set up the first destination" : "Destination not found"}
             action={{ label: "Set up a destination", run: goToNew }}
           >
             A destination sends each message of its sources as a signed POST to up to five webhooks, and retries for up to four hours. Any
-            http or https URL will do; a test endpoint inside Hookyard is a good first one.
-          </NothingHere>
+            http or https URL works; a test endpoint inside Hookyard is a good start.
+          </EmptyState>
         }
       />
     );

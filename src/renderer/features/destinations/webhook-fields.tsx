@@ -1,9 +1,9 @@
 /** The URLs of a destination, checked as they are typed; a test endpoint can be chosen in place of typing one. */
 
 import { useId, useState } from "react";
-import { maxWebhooks } from "../../../domain/webhook-rules.ts";
+import { maxHeaders, maxWebhooks } from "../../../domain/webhook-rules.ts";
 import { FieldNote } from "../../kit/commit-field.tsx";
-import { Button, IconButton } from "../../kit/controls.tsx";
+import { Button, IconButton, TextField } from "../../kit/controls.tsx";
 import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
@@ -82,7 +82,7 @@ function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewE
   const choices: MenuItem[] = [
     ...endpoints.map((endpoint) => ({ label: endpoint.name, hint: printProgram(endpoint.steps), onSelect: () => onChange(endpoint.url) })),
     ...(endpoints.length === 0 ? [] : (["line"] as const)),
-    { label: "A new one that always answers 200", icon: "add", onSelect: onNewEndpoint },
+    { label: "New test endpoint that always answers 200", icon: "add", onSelect: onNewEndpoint },
   ];
   return (
     <li>
@@ -108,5 +108,77 @@ function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewE
       {onRemove === null ? <span /> : <IconButton icon="close" label={`Remove webhook ${number}`} onClick={onRemove} />}
       <FieldNote id={`${id}-note`} error={shown} />
     </li>
+  );
+}
+
+/** The static headers of each webhook, checked as they are typed. */
+export function HeaderFields({
+  webhooks,
+  problems,
+  onChange,
+}: {
+  webhooks: readonly WebhookDraft[];
+  problems: DraftProblems["webhooks"];
+  onChange: (webhooks: WebhookDraft[]) => void;
+}) {
+  return (
+    <div className="header-fields">
+      {webhooks.map(({ url, headers }, place) => {
+        const number = place + 1;
+        const set = (next: WebhookDraft["headers"]): void => onChange(webhooks.with(place, { url, headers: next }));
+        return (
+          // oxlint-disable-next-line react/no-array-index-key -- a URL that is being typed has nothing but its place
+          <div key={place} role="group" aria-label={`Headers of webhook ${number}`}>
+            {webhooks.length > 1 ? <code className="header-of clip muted isolate">{url === "" ? `webhook ${number}` : url}</code> : null}
+            {headers.map(([name, value], at) => {
+              const error = problems[place]?.headers[at] ?? null;
+              const noteId = `header-${place}-${at}-note`;
+              const isUntouched = name === "" && value === "";
+              return (
+                // oxlint-disable-next-line react/no-array-index-key -- a header that is being typed has nothing but its place
+                <div className="header-field" key={at}>
+                  <TextField
+                    mono
+                    aria-label={`Name of header ${at + 1} of webhook ${number}`}
+                    aria-describedby={noteId}
+                    aria-invalid={(error !== null && !isUntouched) || undefined}
+                    placeholder="X-Environment"
+                    value={name}
+                    onChange={(event) => set(headers.with(at, [event.currentTarget.value, value]))}
+                  />
+                  <TextField
+                    mono
+                    aria-label={`Value of header ${at + 1} of webhook ${number}`}
+                    aria-describedby={noteId}
+                    placeholder="staging"
+                    value={value}
+                    onChange={(event) => set(headers.with(at, [name, event.currentTarget.value]))}
+                  />
+                  <IconButton
+                    icon="close"
+                    label={`Remove header ${at + 1} of webhook ${number}`}
+                    onClick={() => set(headers.toSpliced(at, 1))}
+                  />
+                  <FieldNote
+                    id={noteId}
+                    error={isUntouched ? null : error}
+                    hint={isUntouched ? "Enter a name and a value, or remove the header." : undefined}
+                  />
+                </div>
+              );
+            })}
+            {headers.length < maxHeaders ? (
+              <span>
+                <Button small icon="add" onClick={() => set([...headers, ["", ""]])}>
+                  Add a header
+                </Button>
+              </span>
+            ) : (
+              <span className="quiet">A webhook has at most {maxHeaders} headers.</span>
+            )}
+          </div>
+        );
+      })}
+    </div>
   );
 }

@@ -4,7 +4,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { headerPairsWithoutCredentials, ingestHeadersWithoutCredentials, urlWithoutCredentials } from "../../../domain/credentials.ts";
 import { bytesOf, sizeOf, type RecordedBytes } from "../../kit/byte-rows.ts";
 import { shellQuoted } from "../../kit/shell-quoted.ts";
-import { requestVersion, statusLine } from "../attempt/start-line.ts";
+import { requestVersion, statusLine } from "../attempt/attempt-words.ts";
 
 type Message = AnswerOf<"messages.get">;
 type Attempt = Message["deliveries"][number]["attempts"][number];
@@ -32,7 +32,7 @@ export function hasCredentials(attempts: readonly Attempt[]): boolean {
   return attempts.some((attempt) => JSON.stringify(attemptWithoutCredentials(attempt)) !== JSON.stringify(attempt));
 }
 
-/** curl makes these itself, or they are about the bytes of a body that is written anew. */
+/** curl makes these itself, or they describe the bytes of a body that curl writes itself. */
 const madeByCurl = new Set([
   "host",
   "content-length",

@@ -5,27 +5,23 @@
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { IconButton, Button } from "../../kit/controls.tsx";
+import { Button, IconButton } from "../../kit/controls.tsx";
 import { useToast } from "../../kit/copy.tsx";
+import { jsonLines } from "../../kit/json-tokens.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { jsonLines } from "../../kit/json-tokens.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { RetryTimeline } from "../timeline/retry-timeline.tsx";
-import { CopyMenu, useCopyCurl } from "./copy-menu.tsx";
-import { useDeliveryActions, type DeliveryActions } from "./delivery-actions.tsx";
-import { DeliveryLines } from "./delivery-lines.tsx";
+import { CopyMenu, type DeliveryActions, DeliveryLines, MessageTitle, useCopyCurl, useDeliveryActions } from "./message-head.tsx";
 import { MessageTabs } from "./message-tabs.tsx";
-import { MessageTitle } from "./message-title.tsx";
-import { payloadChanges, type Json } from "./payload-changes.ts";
+import { type Json, payloadChanges } from "./payload-changes.ts";
 import { attemptHref, goTo, messageHref } from "./places.ts";
 import { canRetry } from "./state-words.ts";
 import { filledWords, libraryWords } from "./trace-steps.ts";
-import { Trace } from "./trace.tsx";
-import { WhyNot } from "./why-not.tsx";
+import { Trace, WhyNot } from "./trace.tsx";
 import "./details.css";
 
 type Message = AnswerOf<"messages.get">;
@@ -41,7 +37,7 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
   const pane = useRef<HTMLElement>(null);
 
   const chosen =
-    message?.deliveries.find((delivery) => delivery.id === chosenId) ?? (message === undefined ? undefined : mostTelling(message));
+    message?.deliveries.find((delivery) => delivery.id === chosenId) ?? (message === undefined ? undefined : decisiveDelivery(message));
   const openAttempt = (attemptId: string): void => goTo(attemptHref(id, attemptId));
   const openLast = (): void => {
     const last = chosen?.attempts.at(-1);
@@ -82,7 +78,7 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
           <div className="line">
             <ProblemText error={error} />
             <span className="grow" />
-            <IconButton icon="close" label="Close the details" shortcut="Esc" onClick={onClose} />
+            <IconButton icon="close" label="Close details" shortcut="Esc" onClick={onClose} />
           </div>
         </div>
       ) : (
@@ -93,7 +89,7 @@ export function MessageDetails({ id, onClose }: { id: string; onClose: () => voi
 }
 
 /** The delivery that gives the message its state. */
-function mostTelling({ deliveries, state }: Message): Delivery | undefined {
+function decisiveDelivery({ deliveries, state }: Message): Delivery | undefined {
   return deliveries.find((delivery) => delivery.state === state) ?? deliveries[0];
 }
 
@@ -157,17 +153,17 @@ function Head({ message, chosen, names, actions, onClose }: Omit<DetailsProps, "
       <div className="line">
         <MessageTitle message={message} level="h2" />
         <span className="grow" />
-        <Button small look="quiet" icon="replay" title="Replay the message as a new one" aria-label="Replay" onClick={replay}>
+        <Button small look="quiet" icon="replay" title="Replay as a new message" aria-label="Replay" onClick={replay}>
           <span className="wide-only">Replay</span>
         </Button>
         <CopyMenu message={message} delivery={chosen} />
         <IconButton
           icon="pin"
-          label={pinned ? "Pinned: it is kept when old messages are cleared" : "Pin: keep it when old messages are cleared"}
+          label={pinned ? "Pinned: kept when old messages are cleared" : "Pin: keep it when old messages are cleared"}
           aria-pressed={pinned}
           onClick={() => press("pin", () => call("messages.pin", { id, pinned: !pinned }))}
         />
-        <IconButton icon="close" label="Close the details" shortcut="Esc" onClick={onClose} />
+        <IconButton icon="close" label="Close details" shortcut="Esc" onClick={onClose} />
       </div>
       <ProblemText error={about === id ? problem : null} />
       <DeliveryLines

@@ -2,17 +2,20 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { CodeLine } from "../../kit/code-rows.tsx";
-import { CodeLookChoice, CodeView, type CodeLook } from "../../kit/code-view.tsx";
-import { Tabs } from "../../kit/tabs.tsx";
-import { count } from "../../kit/words.ts";
 import { sizeOf } from "../../kit/byte-rows.ts";
+import { CodeLine } from "../../kit/code-rows.tsx";
+import { type CodeLook, CodeLookChoice, CodeView } from "../../kit/code-view.tsx";
+import { OutcomeGlyph } from "../../kit/glyph.tsx";
+import { Tabs } from "../../kit/tabs.tsx";
+import { clockTime, count, duration, milliseconds } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
+import { attemptWord, hostOf } from "../attempt/attempt-words.ts";
 import { SignaturePanel } from "../attempt/signature-panel.tsx";
-import { useCourse } from "../attempt/use-course.ts";
-import { AttemptTable } from "./attempt-table.tsx";
+import type { Ahead, Attempt, Round } from "../timeline/timeline-model.ts";
+import { useTimeline } from "../timeline/use-timeline.ts";
 import type { PayloadChanges } from "./payload-changes.ts";
-import type { DetailsTab } from "./places.ts";
+import { attemptHref, type DetailsTab } from "./places.ts";
+import { Until } from "./until.tsx";
 
 type Message = AnswerOf<"messages.get">;
 type Delivery = Message["deliveries"][number];
@@ -74,7 +77,7 @@ export function MessageTabs({
           value={shown}
           as={look}
           label="Raw message"
-          after={shown === "" ? <CodeLine look="note">no byte of it is on record</CodeLine> : null}
+          after={shown === "" ? <CodeLine look="note">nothing was recorded</CodeLine> : null}
         />
       ) : delivery === undefined ? null : tab === "attempts" ? (
         <Attempts message={message} delivery={delivery} />
@@ -97,14 +100,97 @@ function LeftOut({ names }: { names: readonly string[] }) {
 }
 
 function Attempts({ message, delivery }: { message: Message; delivery: Delivery }) {
-  const { rounds, ahead } = useCourse(delivery);
+  const { rounds, ahead } = useTimeline(delivery);
   return <AttemptTable messageId={message.id} rounds={rounds} ahead={ahead} />;
 }
 
 /** Of the newest attempt that sent something; the bytes are the same in all. */
 function Signature({ delivery }: { delivery: Delivery }) {
-  const { name } = useCourse(delivery);
+  const { name } = useTimeline(delivery);
   const attempt = delivery.attempts.findLast(({ request }) => request.sent);
   if (attempt === undefined) return <p className="tab-note muted">Nothing has been sent yet, so nothing is signed.</p>;
   return <SignaturePanel key={attempt.id} attempt={attempt} destinationId={delivery.destinationId} name={name} />;
+}
+
+/** The retry timeline as a table: every attempt, then what is under way and to come. */
+function AttemptTable({ messageId, rounds, ahead }: { messageId: string; rounds: readonly Round[]; ahead: readonly Ahead[] }) {
+  if (rounds.length === 0 && ahead.length === 0) return <p className="tab-note muted">No attempt was made.</p>;
+  return (
+    <table className="attempt-table">
+      <thead>
+        <tr>
+          <th scope="col">round</th>
+          <th scope="col">started</th>
+          <th scope="col">outcome</th>
+          <th scope="col">webhook</th>
+          <th scope="col" className="right">
+            took
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rounds.map(({ round, attempts }) =>
+          attempts.map((attempt, place) => (
+            <AttemptRow key={attempt.id} messageId={messageId} attempt={attempt} round={place === 0 ? round : null} />
+          )),
+        )}
+        {ahead.map((coming) => (
+          <AheadRow key={`${coming.kind} ${coming.round}`} ahead={coming} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function AttemptRow({ messageId, attempt, round }: { messageId: string; attempt: Attempt; round: number | null }) {
+  const { id, outcome, startedAt, webhookUrl, durationMs, simulated } = attempt;
+  const at = Date.parse(startedAt);
+  const word = attemptWord(attempt);
+  const host = hostOf(webhookUrl);
+  return (
+    <tr className={round === null ? undefined : "first"}>
+      <td className="quiet">{round}</td>
+      <td className="mono">
+        {clockTime(at)}
+        <span className="quiet ms">{milliseconds(at)}</span>
+      </td>
+      <td>
+        <a className="cell-link" href={attemptHref(messageId, id)}>
+          <span className={`state ${outcome}`}>
+            <OutcomeGlyph outcome={outcome} />
+            {outcome}
+          </span>
+          {word === outcome ? null : <span className="muted clip">{word}</span>}
+        </a>
+      </td>
+      <td className="clip" title={webhookUrl}>
+        {host.name}
+        <span className="quiet">{host.rest}</span>
+      </td>
+      <td
+        className={simulated ? "mono right due" : "mono right"}
+        title={simulated ? "clock time, because a test endpoint held it" : undefined}
+      >
+        {duration(durationMs)}
+      </td>
+    </tr>
+  );
+}
+
+function AheadRow({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead }) {
+  const isUnderWay = kind === "under_way";
+  return (
+    <tr className={isNext ? "first due" : "first quiet"}>
+      <td>{round}</td>
+      <td className="mono">{clockTime(at)}</td>
+      <td>
+        <span className={`state ${isUnderWay ? "under_way" : isNext ? "coming next" : "coming"}`}>
+          <OutcomeGlyph outcome={kind} />
+          {isUnderWay ? "under way" : isNext ? "next" : "coming"}
+        </span>
+      </td>
+      <td className="clip">{urls.map((url) => hostOf(url).name).join(", ")}</td>
+      <td className="right">{isNext ? <Until at={at} withTime={false} /> : null}</td>
+    </tr>
+  );
 }

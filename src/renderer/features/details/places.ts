@@ -1,6 +1,7 @@
 /** Where a message and an attempt of it are shown; the filters of the list stay. */
 
 import { hashOf, usePlace } from "../../stores/place.ts";
+import { type Filter, queryOf } from "../live/filter-text.ts";
 
 export type DetailsTab = "payload" | "raw" | "attempts" | "signature";
 
@@ -16,4 +17,10 @@ export function attemptHref(messageId: string, attemptId: string): string {
 
 export function goTo(href: string): void {
   window.location.hash = href;
+}
+
+/** The address of Live with a filter. */
+export function filterHref(filter: Filter): string {
+  const members = Object.entries(queryOf(filter)).filter((entry): entry is [string, string] => entry[1] !== null);
+  return hashOf({ view: "live", path: [], query: Object.fromEntries(members) });
 }

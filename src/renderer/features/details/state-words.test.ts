@@ -14,14 +14,25 @@ describe("where a delivery stands", () => {
   test("says when and why it ended", () => {
     const ended = (state: "failed" | "expired" | "cancelled", reason: string) =>
       stateWords(aDelivery({ state, reason, transitions: [{ at, state, reason, nextAttemptAt: null }] }), clock);
-    expect(ended("failed", "not_retried")).toBe("at 16:34:33: no webhook is left whose failure is retried");
-    expect(ended("expired", "window_closed")).toBe("at 16:34:33: the retry window closed before another round");
+    expect(ended("failed", "not_retried")).toBe("at 16:34:33: not retried");
+    expect(ended("expired", "window_closed")).toBe("at 16:34:33: no room for another round before 19:50:57");
     expect(ended("cancelled", "cancelled")).toBe("at 16:34:33: by the user");
     expect(ended("failed", "something_new")).toBe("at 16:34:33");
   });
 
+  test("names the answer that is not retried, and the end of the window that had no room", () => {
+    const response = { status: 400, startLine: "HTTP/1.1 400 Bad Request", headers: [], body: "", bodyLength: 0 };
+    const refused = anAttempt({ retryable: false, response });
+    const failed = aDelivery({ state: "failed", reason: "not_retried", attempts: [anAttempt(), refused], transitions: [] });
+    expect(stateWords(failed, clock)).toBe("400 Bad Request is not retried");
+    const broken = anAttempt({ retryable: false, outcome: "tls_error", response: null });
+    expect(stateWords({ ...failed, attempts: [broken] }, clock)).toBe("tls_error is not retried");
+    const expired = aDelivery({ state: "expired", reason: "window_closed", windowEndsAt: at, transitions: [] });
+    expect(stateWords(expired, clock)).toBe("no room for another round before 16:34:33");
+  });
+
   test("says what is to come of a queued one", () => {
-    expect(stateWords(aDelivery({ state: "queued", reason: "retry_now" }), clock)).toBe("to be retried now");
+    expect(stateWords(aDelivery({ state: "queued", reason: "retry_now" }), clock)).toBe("retried now");
     expect(stateWords(aDelivery({ state: "queued", reason: null }), clock)).toBe("");
   });
 

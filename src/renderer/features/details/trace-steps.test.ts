@@ -27,7 +27,7 @@ describe("the trace of a message", () => {
       ["checked", "checked", null, null, "accepted, context.ip filled in"],
       ["warning", "warning", null, null, "`timestamp` is junk."],
       ["routed", "decision", "Billing", "routed", ""],
-      ["not-routed", "decision", "a destination that was deleted", "integrations_false", ""],
+      ["not-routed", "decision", "a deleted destination", "integrations_false", ""],
       ["warning", "warning", null, null, "`webhooks` changes nothing."],
       ["waiting", "delivery", "Billing", null, ", 2 rounds, 3 attempts at 2 webhooks, signed"],
     ]);
@@ -73,7 +73,7 @@ test("what the request filled in is read from what the payload has and the messa
     "messageId, context.ip filled in",
   );
   expect(words(`{"messageId":"x"}`, `{"version":1,"messageId":"x"}`)).toBeNull();
-  expect(words(`{}`, `{"messageId":"x","timestamp":"y","context":{"ip":"::1","library":{}}}`)).toBe("4 members filled in");
+  expect(words(`{}`, `{"messageId":"x","timestamp":"y","context":{"ip":"::1","library":{}}}`)).toBe("4 fields filled in");
 });
 
 test("the library is the one that the payload names", () => {

@@ -44,7 +44,7 @@ const step = (fields: Partial<TraceStep> & Pick<TraceStep, "id" | "glyph" | "nam
 
 export function traceSteps({ message, names, library, filled }: TraceFacts): TraceStep[] {
   const { request, decisions, deliveries } = message;
-  const nameOf = (id: string): string => names.get(id) ?? "a destination that was deleted";
+  const nameOf = (id: string): string => names.get(id) ?? "a deleted destination";
   const of = [request.messages > 1 ? `one of ${count(request.messages)} messages` : "", library ?? ""].filter((part) => part !== "");
   return [
     step({
@@ -82,7 +82,7 @@ function checked({ state, reason, decisions, detail, duplicateOf, replayOf }: Me
   if (state === "rejected")
     return step({ id: "checked", glyph: "rejected", name: "checked", code: reason, text: "rejected", title: detail });
   if (state === "duplicate")
-    return step({ id: "checked", glyph: "duplicate", name: "checked", text: `a duplicate of ${duplicateOf ?? "a message that is gone"}` });
+    return step({ id: "checked", glyph: "duplicate", name: "checked", text: `a duplicate of ${duplicateOf ?? "a deleted message"}` });
   const parts = ["accepted", replayOf === null ? "" : `a replay of ${replayOf}`, filled ?? ""].filter((part) => part !== "");
   const none = decisions.length === 0 ? ["no destination is connected to its source"] : [];
   return step({ id: "checked", glyph: "checked", name: "checked", text: [...parts, ...none].join(", ") });
@@ -130,7 +130,7 @@ export function filledWords(payload: Json, { marks }: PayloadChanges): string | 
     }
   }
   if (filled.length === 0) return null;
-  return filled.length > 3 ? `${filled.length} members filled in` : `${filled.join(", ")} filled in`;
+  return filled.length > 3 ? `${filled.length} fields filled in` : `${filled.join(", ")} filled in`;
 }
 
 /** The library as the payload names it, `analytics-go 2.1.0`. */

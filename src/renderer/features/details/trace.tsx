@@ -2,15 +2,15 @@
 
 import { useMemo } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { Visible } from "../../kit/code-rows.tsx";
-import { copyText } from "../../kit/copy.tsx";
+import { Sentence, Visible } from "../../kit/code-rows.tsx";
 import { IconButton } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
-import { Sentence } from "../../kit/sentence.tsx";
 import { visibleText } from "../../kit/visible-text.ts";
 import { clockTime, milliseconds, span } from "../../kit/words.ts";
-import { traceSteps, type TraceStep } from "./trace-steps.ts";
 import { messageHref } from "./places.ts";
+import { whyNotDelivered } from "./state-words.ts";
+import { type TraceStep, traceSteps } from "./trace-steps.ts";
 
 type Message = AnswerOf<"messages.get">;
 
@@ -101,7 +101,8 @@ function StepText({ step: { strong, code, text, glyph }, message: { duplicateOf,
         <>
           {" "}
           <a className="link" href={messageHref(origin)}>
-            open it
+            {" "}
+            open{" "}
           </a>
         </>
       )}
@@ -115,5 +116,38 @@ function WarningGlyph() {
       <path d="M6 1.2l5.2 9.6H.8z" fill="none" stroke="currentColor" strokeWidth="1.4" strokeLinejoin="round" />
       <path d="M6 4.6v2.6M6 8.9v.1" stroke="currentColor" strokeWidth="1.4" strokeLinecap="round" />
     </svg>
+  );
+}
+
+/** Why a message has no delivery, in place of its timeline. */
+export function WhyNot({ message }: { message: AnswerOf<"messages.get"> }) {
+  const why = whyNotDelivered(message);
+  if (why === null) return null;
+  const { state, duplicateOf } = message;
+  return (
+    <section className="section">
+      <div className="section-head">
+        <h3>Why it was not delivered</h3>
+        <span className="grow" />
+        <code className="quiet">{why.reason}</code>
+      </div>
+      <div className={state === "rejected" ? "verdict bad" : "verdict"}>
+        <StateGlyph state={state} />
+        <div>
+          {why.sentences.map((sentence) => (
+            <p key={sentence}>
+              <Sentence text={sentence} />
+            </p>
+          ))}
+          {duplicateOf === null ? null : (
+            <p>
+              <a className="link" href={messageHref(duplicateOf)}>
+                Open the original
+              </a>
+            </p>
+          )}
+        </div>
+      </div>
+    </section>
   );
 }

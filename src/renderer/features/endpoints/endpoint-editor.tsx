@@ -1,25 +1,26 @@
 /** One test endpoint: its name and what uses it, its addresses, its program, and what a delivery makes of it. */
 
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { documented } from "../../../domain/retry.ts";
+import { documented, profileOf } from "../../../domain/retry.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
 import { Dialog, Menu } from "../../kit/floats.tsx";
+import { OutcomeGlyph, State } from "../../kit/glyph.tsx";
+import { Icon } from "../../kit/icon.tsx";
 import { OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import type { Action } from "../../kit/use-action.ts";
-import { count } from "../../kit/words.ts";
+import { count, span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { TitleField } from "../frame/title-field.tsx";
-import { leadsTo } from "./endpoint-address.ts";
-import { EndpointAddresses } from "./endpoint-addresses.tsx";
-import { useEndpointCommands, type Preset } from "./endpoint-commands.ts";
-import { OutlookBeads } from "./outlook-beads.tsx";
+import { certificateHosts, leadsTo, tlsUrlAt } from "./endpoint-address.ts";
 import { ProgramEditor } from "./program-editor.tsx";
+import { type Bead, outlookOf } from "./step-outcomes.ts";
 
 type Endpoint = AnswerOf<"endpoints.get">;
 
@@ -60,7 +61,7 @@ export function EndpointEditor({
           ]}
         />
         {user === undefined ? (
-          <span className="muted clip">no webhook leads here</span>
+          <span className="muted clip">no webhook uses it</span>
         ) : (
           <span className="muted clip">
             webhook {user.place + 1} of{" "}
@@ -71,8 +72,8 @@ export function EndpointEditor({
           </span>
         )}
         <span className="grow" />
-        <Button small icon="rewind" title="The program begins again at its first step" onClick={() => rewind(endpoint)}>
-          Set back to step 1
+        <Button small icon="rewind" title="Restart the program at its first step" onClick={() => rewind(endpoint)}>
+          Rewind to step 1
         </Button>
         <Menu
           trigger={<IconButton icon="more" small label="More: duplicate, change the path, delete" />}
@@ -100,8 +101,9 @@ export function EndpointEditor({
           go({ view: "endpoints" });
         }}
       >
-        Its program and its {count(endpoint.position.received)} received requests are gone for good, and clients that it holds are let go.
-        {user === undefined ? null : ` Webhook ${user.place + 1} of ${user.destination.name} will get 404 from then on.`}
+        Its program and its {count(endpoint.position.received)} received requests are permanently deleted, and requests that it holds are
+        closed.
+        {user === undefined ? null : ` Webhook ${user.place + 1} of ${user.destination.name} will get 404.`}
       </ConfirmDialog>
       <Dialog
         open={asks === "path"}
@@ -113,10 +115,143 @@ export function EndpointEditor({
           label="Path"
           mono
           text={endpoint.path}
-          hint="a-z, 0-9, - and _, with single slashes between. Webhooks that lead here must be changed as well. Enter saves it."
+          hint="Allowed: a-z, 0-9, - and _, separated by single slashes. Change the webhooks that use this path as well. Press Enter to save."
           onCommit={(path) => call("endpoints.update", { id, path })}
         />
       </Dialog>
     </section>
+  );
+}
+
+/** Where a test endpoint listens: HTTP, and HTTPS under the host name whose certificate is wanted. */
+function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }) {
+  const chosen = usePlace((place) => place.query["host"]);
+  const change = usePlace((place) => place.change);
+  const certificate = certificateHosts.find(({ host }) => host === chosen) ?? certificateHosts[0];
+  if (certificate === undefined) return null;
+  const tlsUrl = tlsUrlAt(endpoint, certificate.host);
+  return (
+    <section className="section urls" aria-label="Addresses">
+      <span className="muted">HTTP</span>
+      <span className="copyable">
+        <code className="clip grow">{endpoint.url}</code>
+        <IconButton icon="copy" label="Copy the HTTP URL" onClick={() => void copyText(endpoint.url, "the HTTP URL")} />
+      </span>
+      <span className="muted">HTTPS</span>
+      <span className="copyable">
+        <code className="clip grow" title={tlsUrl}>
+          {tlsUrl}
+        </code>
+        <Menu
+          trigger={
+            <button type="button" className="certificate" title={`Certificate: ${certificate.words}. Other certificates by host name`}>
+              <span className="sr">Certificate: {certificate.words}, results in</span>
+              {certificate.endsIn === null ? (
+                "as programmed"
+              ) : (
+                <span className={`state tone ${certificate.endsIn}`}>
+                  <OutcomeGlyph outcome={certificate.endsIn} />
+                  {certificate.endsIn}
+                </span>
+              )}
+              <Icon name="down" small />
+            </button>
+          }
+          items={certificateHosts.map(({ host, words, endsIn }) => ({
+            label: words,
+            hint: endsIn ?? "as programmed",
+            onSelect: () => change({ query: { host: host === certificateHosts[0]?.host ? null : host } }),
+          }))}
+        />
+        <IconButton icon="copy" label="Copy the HTTPS URL" onClick={() => void copyText(tlsUrl, "the HTTPS URL")} />
+      </span>
+    </section>
+  );
+}
+
+type Preset = AnswerOf<"endpoints.presets">["items"][number];
+
+/** What makes, copies and removes test endpoints, and goes to them. */
+export function useEndpointCommands(run: Action["run"]) {
+  return useMemo(() => {
+    const open = ({ id }: { id: string }, query: Record<string, string> = {}): void =>
+      usePlace.getState().go({ view: "endpoints", path: [id], query });
+    return {
+      create: (preset: Preset | null) =>
+        run(async () => {
+          const draft = preset === null ? { name: "endpoint", steps: [] } : { name: preset.name, steps: preset.steps, after: preset.after };
+          const made = await call("endpoints.create", draft);
+          const host = certificateHosts.find((each) => each.host === preset?.host);
+          open(made, { ...(host === undefined ? {} : { host: host.host }), ...(preset === null ? { name: "edit" } : {}) });
+        }),
+      duplicate: ({ name, steps, after }: Endpoint) =>
+        run(async () => open(await call("endpoints.create", { name: `${name} copy`, steps, after }))),
+      rewind: ({ id }: Endpoint) => run(() => call("endpoints.rewind", { id })),
+    };
+  }, [run]);
+}
+
+/** As many beads as have room for their times; of more, the first two and the last three are shown. */
+const maxBeads = 6;
+const firstBeads = 2;
+const lastBeads = 3;
+
+/** What a delivery makes of the program from its first step: a bead for each round, at its seeded time. */
+function OutlookBeads({ endpoint, profileName }: { endpoint: AnswerOf<"endpoints.get">; profileName: string }) {
+  const settings = useLive("settings.get", {}).answer;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items;
+  const profile = profiles === undefined ? undefined : profileOf(profiles, profileName);
+  const { id, steps, after } = endpoint;
+  const outlook = useMemo(
+    () =>
+      profile === undefined || settings === undefined
+        ? null
+        : outlookOf({ endpointId: id, steps, after, profile, seed: settings.seed, jitter: settings.jitter }),
+    [id, steps, after, profile, settings],
+  );
+  if (outlook === null) return null;
+  const { beads, end } = outlook;
+  const isLong = beads.length > maxBeads;
+  const last = beads.at(-1);
+  return (
+    <section className="section seen" aria-labelledby="outlook-title">
+      <div className="section-head">
+        <h3 id="outlook-title">Expected delivery</h3>
+        <span className="muted">
+          retry profile <code>{profileName}</code>
+        </span>
+      </div>
+      <ol className="beads">
+        {(isLong ? beads.slice(0, firstBeads) : beads).map((bead) => (
+          <BeadItem key={bead.round} bead={bead} />
+        ))}
+        {isLong ? (
+          <li className="dots">
+            <span aria-hidden="true">···</span>
+            <span className="quiet">{beads.length - firstBeads - lastBeads} more</span>
+          </li>
+        ) : null}
+        {isLong ? beads.slice(-lastBeads).map((bead) => <BeadItem key={bead.round} bead={bead} />) : null}
+        <li className="fin">
+          <span className={`tone strong ${end}`}>
+            <State state={end} />
+          </span>
+          <span className="quiet">round {last?.round ?? 1}</span>
+        </li>
+      </ol>
+    </section>
+  );
+}
+
+function BeadItem({ bead: { round, atMs, outcome, word } }: { bead: Bead }) {
+  return (
+    <li title={`round ${round}: ${outcome}`}>
+      <span className={`tone ${outcome}`}>
+        <OutcomeGlyph outcome={outcome} />
+        <span className="sr">{outcome}</span>
+      </span>
+      <span>{word}</span>
+      <span className="mono quiet">{atMs === 0 ? "0 s" : `+${span(atMs)}`}</span>
+    </li>
   );
 }

@@ -3,15 +3,14 @@
 import { useMemo } from "react";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hashOf, openOf, usePlace } from "../../stores/place.ts";
-import { EndpointEditor } from "./endpoint-editor.tsx";
-import { useEndpointCommands } from "./endpoint-commands.ts";
+import { EndpointEditor, useEndpointCommands } from "./endpoint-editor.tsx";
 import { printProgram } from "./program-text.ts";
 import { ReceivedRequests } from "./received-requests.tsx";
 import "./endpoints.css";
@@ -63,7 +62,7 @@ export function EndpointsView() {
           href={hashOf({ view: "endpoints", path: [endpoint.id], query: {} })}
           isCurrent={endpoint === current}
           name={endpoint.name}
-          aside={<span title="requests since it was set back">{count(endpoint.position.received)}</span>}
+          aside={<span title="requests since the last rewind">{count(endpoint.position.received)}</span>}
           detail={<code>{printProgram(endpoint.steps)}</code>}
         />
       ))}
@@ -78,24 +77,24 @@ export function EndpointsView() {
         isEmpty
         list={list}
         editor={
-          <NothingHere
+          <EmptyState
             label="No test endpoint"
-            title={openId === undefined ? "Make the first test endpoint" : "There is no such test endpoint"}
+            title={openId === undefined ? "Create the first test endpoint" : "Test endpoint not found"}
             action={{
-              label: "Make one: 503 ×3 → 200",
+              label: "Create one: 503 ×3 → 200",
               run: () => create(presets.find((preset) => preset.name === "503-three-times") ?? null),
             }}
             more={
               <>
-                <Button onClick={() => create(null)}>One that always answers 200</Button>
-                <span className="muted">or take a preset from the list</span>
+                <Button onClick={() => create(null)}>Create one that always answers 200</Button>
+                <span className="muted">or use a preset from the list</span>
               </>
             }
             error={problem}
           >
-            A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; nothing for longer than
-            five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
-          </NothingHere>
+            A test endpoint is a receiver inside Hookyard that answers as you program it: 503 three times, then 200; no response for more
+            than five seconds; a reset; a bad certificate. Point a webhook at it, or any other program, and see every byte that arrives.
+          </EmptyState>
         }
       />
     );

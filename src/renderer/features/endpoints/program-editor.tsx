@@ -1,6 +1,6 @@
 /** The program: as a line of text, and as steps on a track that are edited in place. Every change is saved at once. */
 
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { Button, Choice } from "../../kit/controls.tsx";
@@ -11,8 +11,7 @@ import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { ProgramStepRow } from "./program-step.tsx";
 import { keepExtras, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
-import { progressOf } from "./step-progress.ts";
-import { useProgram } from "./use-program.ts";
+import { progressOf } from "./step-outcomes.ts";
 
 /** Enough to count what the steps behind a share or a match have served in all but long runs. */
 const countedRequests = 100;
@@ -28,7 +27,7 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
   const [dragged, setDragged] = useState<number | null>(null);
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
 
-  /** For changes without a field of their own: what is refused is said above the steps. */
+  /** For changes without a field of their own: errors appear above the steps. */
   const change = (next: readonly ProgramStep[]): void => attempt(() => program.change(next));
   const move = (from: number, to: number): void => {
     if (to < 0 || to >= steps.length || from === to) return;
@@ -44,7 +43,7 @@ export function ProgramEditor({ endpoint }: { endpoint: AnswerOf<"endpoints.get"
         <h3 id="program-title">Program</h3>
         <span className="grow" />
         <CommitField
-          label="The program as text"
+          label="Program as text"
           shown="hidden"
           name="text-form"
           small
@@ -148,7 +147,7 @@ function AfterLastStep({
           check={checkShare}
           onCommit={(text) => onChange(withFailures(steps, Number(text)))}
         />
-        <a className="muted link" href="#/settings/delivery" title="One seed for all draws, in the settings">
+        <a className="muted link" href="#/settings/delivery" title="One seed for all random values, in Settings">
           seed
         </a>
         <code>{seed}</code>
@@ -159,7 +158,7 @@ function AfterLastStep({
 }
 
 const checkShare = (text: string): string | null =>
-  text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100 ? null : "A share is between 0 and 100 %.";
+  text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100 ? null : "Enter a percentage from 0 to 100.";
 
 /** A first step that answers 503 to a share of whatever comes, without end. */
 function isFailingShare(step: ProgramStep | undefined): step is ProgramStep & { chance: number } {
@@ -185,4 +184,38 @@ function withFailures(steps: readonly ProgramStep[], share: number): readonly Pr
     ? { ...first, chance: share / 100 }
     : { do: "answer", status: 503, chance: share / 100 };
   return [failing, ...others];
+}
+
+type EditedProgram = {
+  steps: readonly ProgramStep[];
+  /** Rejects with what the API says. */
+  change(steps: readonly ProgramStep[]): Promise<void>;
+};
+
+/** The program in the editor: a change is shown at once, saved in order, and reverted when the API rejects it. */
+function useProgram(endpoint: AnswerOf<"endpoints.get">): EditedProgram {
+  const [pending, setPending] = useState<readonly ProgramStep[] | null>(null);
+  const queue = useRef<Promise<unknown>>(Promise.resolve());
+  const newest = useRef<readonly ProgramStep[] | null>(null);
+  const saved = JSON.stringify(endpoint.steps);
+
+  useEffect(() => setPending((steps) => (steps !== null && JSON.stringify(steps) === saved ? null : steps)), [saved]);
+
+  return {
+    steps: pending ?? endpoint.steps,
+    change(steps) {
+      newest.current = steps;
+      setPending(steps);
+      const run = queue.current.then(async () => {
+        try {
+          await call("endpoints.update", { id: endpoint.id, steps: [...steps] });
+        } catch (error) {
+          if (newest.current === steps) setPending(null);
+          throw error;
+        }
+      });
+      queue.current = run.catch(() => undefined);
+      return run;
+    },
+  };
 }

@@ -1,16 +1,16 @@
 /** One step on the track: what it does, for how many requests, how many it has served; its sentence opens the rest. */
 
-import { type DragEvent } from "react";
+import type { DragEvent } from "react";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { IconButton } from "../../kit/controls.tsx";
+import { durationText } from "../../kit/duration-text.ts";
 import { Menu } from "../../kit/floats.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { count } from "../../kit/words.ts";
-import { printStep, type ProgramStep } from "./program-text.ts";
-import { StepActionFields } from "./step-action-fields.tsx";
-import { StepDetails } from "./step-details.tsx";
-import type { StepProgress } from "./step-progress.ts";
-import { StepSentence } from "./step-sentence.tsx";
+import { count, duration } from "../../kit/words.ts";
+import { useClock } from "../../stores/clock.ts";
+import { printMatch, printStep, type ProgramStep } from "./program-text.ts";
+import { StepActionFields, StepDetails } from "./step-fields.tsx";
+import { extrasWords, outcomeOf, type StepProgress, usualDripMs } from "./step-outcomes.ts";
 
 type ProgramStepProps = {
   step: ProgramStep;
@@ -49,7 +49,7 @@ export function ProgramStepRow(props: ProgramStepProps) {
         type="button"
         className="grip"
         draggable
-        title="Drag it, or move it with the arrows"
+        title="Drag, or move with the arrow keys"
         aria-label={`Move step ${number}`}
         onDragStart={(event) => {
           event.dataTransfer.effectAllowed = "move";
@@ -79,7 +79,7 @@ export function ProgramStepRow(props: ProgramStepProps) {
       <Menu
         trigger={<IconButton icon="more" small label={`More for step ${number}`} />}
         items={[
-          { label: isOpen ? "Close its details" : "Delay, share, match, headers, body", icon: "settings", onSelect: onOpen },
+          { label: isOpen ? "Close details" : "Delay, share, match, headers, body", icon: "settings", onSelect: onOpen },
           { label: "Duplicate", icon: "copy", onSelect: props.onDuplicate },
           { label: "Move up", icon: "up", disabled: place === 0, onSelect: () => onMove(-1) },
           { label: "Move down", icon: "down", disabled: isLast, onSelect: () => onMove(1) },
@@ -110,7 +110,7 @@ function Requests({ step, place, repeats, progress: { of: times }, onChange }: P
   const number = place + 1;
   if (repeats) {
     return (
-      <span className="count quiet rest" title="The last step serves all that come after">
+      <span className="count quiet rest" title="The last step serves all remaining requests">
         the rest
       </span>
     );
@@ -135,7 +135,7 @@ function Requests({ step, place, repeats, progress: { of: times }, onChange }: P
         name="times-field"
         small
         text={times === null ? "any" : `×${times}`}
-        check={(text) => (readTimes(text) === undefined ? "A number from 1." : null)}
+        check={(text) => (readTimes(text) === undefined ? "Enter a number from 1." : null)}
         onCommit={(text) => withTimes(readTimes(text) ?? null)}
       />
       <IconButton icon="add" small label={`More requests for step ${number}`} onClick={() => save((times ?? 0) + 1)} />
@@ -151,13 +151,13 @@ function readTimes(text: string): number | null | undefined {
 }
 
 /** Up to this many are drawn one by one. */
-const mostPips = 5;
+const maxPips = 5;
 
 function Served({ progress: { served, of } }: { progress: StepProgress }) {
   if (served === null) {
     return (
       <span className="served-n">
-        <span className="quiet" title="More requests came than are counted here">
+        <span className="quiet" title="More requests than are counted here">
           many
         </span>
       </span>
@@ -166,7 +166,7 @@ function Served({ progress: { served, of } }: { progress: StepProgress }) {
   if (of === null) return <span className="served-n quiet">{count(served)}</span>;
   return (
     <span className="served-n">
-      {of <= mostPips ? (
+      {of <= maxPips ? (
         <span className="pips" aria-hidden="true">
           {Array.from({ length: of }, (_, place) => (
             <i key={place} className={place < served ? "on" : undefined} />
@@ -178,6 +178,85 @@ function Served({ progress: { served, of } }: { progress: StepProgress }) {
       <span className="quiet">
         {count(served)} of {count(of)}
       </span>
+    </span>
+  );
+}
+
+/** The deadline of the documented retry profile; others are named by it too, because receivers know this one. */
+const deadlineMs = 5000;
+
+/** So much of a body is enough to know it again. */
+const bodyShown = 60;
+
+/** What a step comes to, in one line below it. */
+function StepSentence({ step }: { step: ProgramStep }) {
+  const match = printMatch(step.match);
+  return (
+    <span className="sentence">
+      {match === "" ? null : (
+        <>
+          for <span className="chip isolate">{match}</span> only; others skip this step.
+        </>
+      )}
+      {step.chance === undefined ? null : (
+        <span>
+          <b>{Number((step.chance * 100).toPrecision(6))} %</b> of the requests; the others go on to the next step.
+        </span>
+      )}
+      <Effect step={step} />
+      <Icon name="down" small />
+    </span>
+  );
+}
+
+function Effect({ step }: { step: ProgramStep }) {
+  const clock = useClock();
+  const outcome = outcomeOf(step, deadlineMs);
+  const lastsMs =
+    (step.delayMs ?? 0) + (step.do === "hang" || step.do === "drip" ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0)) : 0);
+  if (outcome === "timeout") {
+    const isFast = clock?.mode === "faster" && lastsMs > 0;
+    return (
+      <span className="clip">
+        Past the 5 s deadline: a <b className="tone timeout">timeout</b>.{" "}
+        {isFast ? (
+          <>
+            At <span className="due">×{clock.speed}</span> it takes {duration(lastsMs / clock.speed)} of real time.
+          </>
+        ) : step.do === "hang" && step.forMs === undefined ? (
+          "No response until the client gives up."
+        ) : null}
+      </span>
+    );
+  }
+  if (outcome === "connection_error") {
+    const how = {
+      reset: "A TCP reset",
+      close: "Closed cleanly",
+      garbage: "Not HTTP",
+      truncate: "Half of the body, then closed",
+      hang: `Closed after ${durationText(lastsMs)}`,
+    };
+    return (
+      <span className="clip">
+        {how[step.do as keyof typeof how]}: a <b className="tone connection_error">connection_error</b>.
+      </span>
+    );
+  }
+  const { words, body } = extrasWords(step, durationText);
+  const isLimited = step.match !== undefined || step.chance !== undefined;
+  if (isLimited && words === "no delay, no headers, no body") return null;
+  return (
+    <span className="clip">
+      {step.do === "redirect" ? "Redirects are not followed; " : null}
+      {step.do === "drip" ? `Byte by byte over ${durationText(step.forMs ?? usualDripMs)}; ` : null}
+      {words}
+      {body === null ? null : (
+        <>
+          {" "}
+          <code className="isolate">{body.slice(0, bodyShown)}</code>
+        </>
+      )}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { messageTypes } from "../../../domain/states.ts";
-import { keepExtras, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
+import { headerLines, keepExtras, parseHeaderLines, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
 
 const examples: [string, ProgramStep[]][] = [
   [
@@ -111,5 +111,21 @@ describe("typing a program that was there before", () => {
       before[1],
     ]);
     expect(typed("reset → 200")).toEqual([{ do: "reset" }, before[1]]);
+  });
+});
+
+describe("headers as lines", () => {
+  test("are printed and read one a line, values with colons too", () => {
+    const headers = { "Retry-After": "5", Location: "http://127.0.0.1:4710/next" };
+    expect(headerLines(headers)).toBe("Retry-After: 5\nLocation: http://127.0.0.1:4710/next");
+    expect(parseHeaderLines(`\n${headerLines(headers)}\r\n\n`)).toEqual({ headers, problem: null });
+  });
+
+  test.each([
+    ["Retry-After 5", /is not a header/],
+    [": 5", /is not a header/],
+    ["A: 1\na: 2", /twice/],
+  ])("%j is refused with a sentence", (text, sentence) => {
+    expect(parseHeaderLines(text).problem).toMatch(sentence);
   });
 });

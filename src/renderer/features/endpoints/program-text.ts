@@ -5,7 +5,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { stepActions } from "../../../domain/configuration.ts";
-import { messageTypes, type MessageType } from "../../../domain/states.ts";
+import { type MessageType, messageTypes } from "../../../domain/states.ts";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 
 export type ProgramStep = AnswerOf<"endpoints.get">["steps"][number];
@@ -189,4 +189,26 @@ export function keepExtras(typed: readonly ProgramStep[], before: readonly Progr
     const { headers, body } = { headers: old.headers, body: step.body ?? old.body };
     return { ...step, ...(headers === undefined ? {} : { headers }), ...(body === undefined ? {} : { body }) };
   });
+}
+
+/** Headers as lines of text: `Retry-After: 5`. */
+export const headerLines = (headers: Readonly<Record<string, string>>): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+
+type ParsedHeaders = { headers: Record<string, string>; problem: null } | { headers: null; problem: string };
+
+export function parseHeaderLines(text: string): ParsedHeaders {
+  const entries: [string, string][] = [];
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue;
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0)).trim();
+    if (name === "") return { headers: null, problem: `“${line.trim()}” is not a header. Write one per line, for example Retry-After: 5.` };
+    if (entries.some(([other]) => other.toLowerCase() === name.toLowerCase()))
+      return { headers: null, problem: `The header ${name} is set twice.` };
+    entries.push([name, line.slice(colon + 1).trim()]);
+  }
+  return { headers: Object.fromEntries(entries), problem: null };
 }

@@ -1,13 +1,13 @@
 /** One received request, byte for byte, with the message and the round that it was. */
 
-import { useState, type ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { CodeLookChoice, CodeView, type CodeLook } from "../../kit/code-view.tsx";
+import { type CodeLook, CodeLookChoice, CodeView } from "../../kit/code-view.tsx";
 import { bytes } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf } from "../../stores/place.ts";
 import { leadsTo } from "./endpoint-address.ts";
-import type { Received } from "./received-words.ts";
+import type { Received } from "./step-outcomes.ts";
 
 type Endpoint = AnswerOf<"endpoints.get">;
 
@@ -89,7 +89,7 @@ function Origin({ request, endpoint }: { request: Received; endpoint: Endpoint }
   const listed = useLive("messages.list", messageId === null ? null : filter).answer;
   const found = listed?.items.find((message) => message.messageId === messageId);
   const message = useLive("messages.get", found === undefined ? null : { id: found.id }).answer;
-  if (found === undefined) return messageId === null ? "not a delivery of Hookyard" : null;
+  if (found === undefined) return messageId === null ? "not a Hookyard delivery" : null;
   // Both times are the clock's, so the attempt that this was is the last one that had started.
   const attempts = (message?.deliveries ?? [])
     .flatMap((delivery) => delivery.attempts)

@@ -12,13 +12,13 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { ReceivedRequest } from "./received-request.tsx";
-import { didOutcome, didWords, signatureVerdict, type Received } from "./received-words.ts";
+import { didOutcome, didWords, type Received, signatureVerdict } from "./step-outcomes.ts";
 
 type Endpoint = AnswerOf<"endpoints.get">;
 
 /** Some more than are seen at once; older ones come when they are asked for. */
 const pageSize = 30;
-const mostShown = 500;
+const maxShown = 500;
 
 export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
   const { id, position } = endpoint;
@@ -48,7 +48,7 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
         <h3>Received requests</h3>
         <span className="quiet">{answer === undefined ? "" : count(answer.total)}</span>
         {answer !== undefined && answer.dropped > 0 ? (
-          <span className="quiet clip">{count(answer.dropped)} older ones made room</span>
+          <span className="quiet clip">{count(answer.dropped)} older requests dropped</span>
         ) : null}
         <span className="grow" />
         <Button small look="quiet" disabled={items.length === 0} onClick={() => setIsAsking(true)}>
@@ -82,11 +82,11 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
                   }}
                 />
               ))}
-              {answer !== undefined && answer.nextCursor !== null && limit < mostShown ? (
+              {answer !== undefined && answer.nextCursor !== null && limit < maxShown ? (
                 <div className="row note" role="row">
                   <span role="gridcell">
-                    <Button small look="quiet" onClick={() => setLimit(Math.min(limit * 2, mostShown))}>
-                      Show older ones
+                    <Button small look="quiet" onClick={() => setLimit(Math.min(limit * 2, maxShown))}>
+                      Show older
                     </Button>
                   </span>
                 </div>
@@ -99,15 +99,15 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
       <ConfirmDialog
         open={isAsking}
         onClose={() => setIsAsking(false)}
-        title={`Forget ${count(answer?.total ?? 0)} received requests?`}
-        action="Forget them"
+        title={`Delete ${count(answer?.total ?? 0)} received requests?`}
+        action="Delete"
         onConfirm={async () => {
           await call("endpoints.clearRequests", { id });
           change({ path: [id] });
         }}
       >
-        They and their bytes are gone for good. The attempts of Hookyard’s own deliveries stay in the record of their messages, and the
-        program stays where it is.
+        The requests and their bytes are permanently deleted. Attempts of Hookyard’s own deliveries stay on record with their messages, and
+        the program keeps its position.
       </ConfirmDialog>
     </section>
   );
@@ -136,7 +136,7 @@ function RequestRow({
     <>
       {startsRun ? (
         <div className="row note" role="row">
-          <span role="gridcell">set back to the first step</span>
+          <span role="gridcell">rewound to the first step</span>
         </div>
       ) : null}
       <div
@@ -200,14 +200,14 @@ function NothingReceived({ endpoint }: { endpoint: Endpoint }) {
         <span className="breathe">
           <OutcomeGlyph outcome="success" />
         </span>
-        Listening. What arrives opens here, with its bytes.
+        Listening. Requests appear here, with their bytes.
       </p>
       <p className="muted">
-        Choose it as a webhook of a{" "}
+        Use it as a webhook of a{" "}
         <a className="link" href="#/destinations">
           destination
         </a>
-        , or send it something:
+        , or send a request:
       </p>
       <pre className="code isolate">{`curl ${endpoint.url} -H 'Content-Type: application/json' -d '{"type":"track","event":"Order Completed"}'`}</pre>
     </div>

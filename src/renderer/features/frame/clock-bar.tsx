@@ -47,10 +47,10 @@ export function ClockBar() {
         className="clock"
         title={
           clock.mode === "real"
-            ? "The clock runs at wall speed"
+            ? "The clock runs in real time"
             : clock.mode === "paused"
-              ? "The clock stands still"
-              : `The clock runs ${clock.speed} times as fast as the wall`
+              ? "The clock is paused"
+              : `The clock runs ${clock.speed} times as fast as real time`
         }
       >
         <time dateTime={new Date(now).toISOString()}>{clockTime(now)}</time>
@@ -88,7 +88,7 @@ export function ClockBar() {
         className="btn step"
         disabled={due === null}
         aria-keyshortcuts="."
-        title={due === null ? "Nothing is due" : `Step to the next due thing, in ${span(due - nowOf(clock))}`}
+        title={due === null ? "Nothing is due" : `Step to the next due time, in ${span(due - nowOf(clock))}`}
         onClick={() => void stepClock()}
       >
         <Icon name="step" />

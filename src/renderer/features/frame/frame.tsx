@@ -1,17 +1,16 @@
 /** What is around every view: the clock bar above, the views at the left, a line of facts below. */
 
 import type { ReactNode } from "react";
-import { Toast, copyText } from "../../kit/copy.tsx";
+import { copyText, Toast } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon, type IconName } from "../../kit/icon.tsx";
 import { count } from "../../kit/words.ts";
 import { useClock } from "../../stores/clock.ts";
-import { useCommands } from "../../stores/commands.ts";
+import { useCommands, useOverlay } from "../../stores/commands.ts";
 import { isMac } from "../../stores/keys.ts";
 import { useFeed, useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace, type View } from "../../stores/place.ts";
 import { ClockBar } from "./clock-bar.tsx";
-import { useOverlay } from "../commands/overlay.ts";
 
 type Entry = { view: View; icon: IconName; label: string };
 
@@ -46,7 +45,7 @@ export function Frame({ children }: { children: ReactNode }) {
   return (
     <div className="app" data-clock={clock?.mode}>
       <header className="topbar">
-        <a className="brand" href="#/live" aria-label="Hookyard, to Live">
+        <a className="brand" href="#/live" aria-label="Hookyard, go to Live">
           <Brand />
           <span>Hookyard</span>
         </a>
@@ -148,7 +147,7 @@ function StatusBar() {
     <footer className="statusbar">
       {connection === "lost" ? (
         <span className="state failed" role="alert">
-          Hookyard does not answer. What you see is the last that was heard; this page goes on when it is back.
+          Hookyard does not respond. This page shows the last known state and updates when the connection is back.
         </span>
       ) : stats !== undefined && stats.trouble !== null ? (
         <span className="state failed" role="alert">

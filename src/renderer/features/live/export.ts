@@ -1,10 +1,102 @@
-/** Messages as files: one record a line, or the HTTP requests of their attempts. */
+/** Reads the messages of an export and hands the file to the browser; one at a time, with its progress, and it can be cancelled. */
 
+import { create } from "zustand";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { ingestHeadersWithoutCredentials } from "../../../domain/credentials.ts";
+import type { MenuItem } from "../../kit/floats.tsx";
+import { errorOf } from "../../kit/use-action.ts";
+import { count } from "../../kit/words.ts";
+import { call, CallError } from "../../transport/transport.ts";
 import { attemptWithoutCredentials, harOfAttempts } from "../details/copy-as.ts";
+import type { ListFilter } from "./filter-text.ts";
 
-export type ExportKind = "ndjson" | "har";
+type Progress = { done: number; total: number };
+
+type ExportStore = {
+  progress: Progress | null;
+  error: Error | null;
+  exportOne(kind: ExportKind, id: string): Promise<void>;
+  /** The newest that match. */
+  exportMatching(kind: ExportKind, filter: ListFilter): Promise<void>;
+  cancel(): void;
+};
+
+/** The page builds the whole file in memory. */
+const maxExported = 1000;
+
+/** As many as a browser has connections for, and one to spare. */
+const atOnce = 5;
+
+const page = 200;
+
+export const useExport = create<ExportStore>()((set, get) => {
+  const run = async (kind: ExportKind, idsOf: () => Promise<string[]>): Promise<void> => {
+    if (get().progress !== null) return;
+    set({ progress: { done: 0, total: 0 }, error: null });
+    try {
+      const ids = await idsOf();
+      const messages = await read(ids);
+      if (messages !== null) await hand(kind, messages);
+      set({ progress: null });
+    } catch (error) {
+      set({ progress: null, error: errorOf(error) });
+    }
+  };
+
+  /** Null: cancelled. A message that was removed meanwhile is left out. */
+  const read = async (ids: readonly string[]): Promise<AnswerOf<"messages.get">[] | null> => {
+    const messages: AnswerOf<"messages.get">[] = [];
+    for (let from = 0; from < ids.length; from += atOnce) {
+      if (get().progress === null) return null;
+      set({ progress: { done: from, total: ids.length } });
+      const answers = await Promise.all(ids.slice(from, from + atOnce).map((id) => call("messages.get", { id }).catch(goneIsNull)));
+      messages.push(...answers.filter((answer) => answer !== null));
+    }
+    return get().progress === null ? null : messages;
+  };
+
+  return {
+    progress: null,
+    error: null,
+    exportOne: (kind, id) => run(kind, async () => [id]),
+    exportMatching: (kind, filter) => run(kind, () => newestMatching(filter)),
+    cancel: () => set({ progress: null, error: null }),
+  };
+});
+
+/** The ids of the newest messages that match, as many as are exported. */
+async function newestMatching(filter: ListFilter): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const { items, nextCursor }: AnswerOf<"messages.list"> = await call("messages.list", {
+      ...filter,
+      limit: page,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    ids.push(...items.map(({ id }) => id));
+    cursor = nextCursor;
+  } while (cursor !== null && ids.length < maxExported);
+  return ids.slice(0, maxExported);
+}
+
+function goneIsNull(error: unknown): null {
+  if (error instanceof CallError && error.status === 404) return null;
+  throw error;
+}
+
+async function hand(kind: ExportKind, messages: readonly AnswerOf<"messages.get">[]): Promise<void> {
+  const [{ now }, { version }] = await Promise.all([call("clock.get", {}), call("about.get", {})]);
+  const text = kind === "ndjson" ? ndjsonOf(messages) : harOf(messages, version);
+  const url = URL.createObjectURL(new Blob([text], { type: kind === "ndjson" ? "application/x-ndjson" : "application/json" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = fileNameOf(kind, now);
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(url), 0);
+}
+
+type ExportKind = "ndjson" | "har";
 type Message = AnswerOf<"messages.get">;
 
 /** Each line is a message as `GET /api/messages/{id}` answers it, without credentials: what came, what was decided, what was sent and answered. */
@@ -29,4 +121,49 @@ export function harOf(messages: readonly Message[], version: string): string {
 /** `hookyard-2026-11-21T16-47-32.har`: no character that a file system refuses. */
 export function fileNameOf(kind: ExportKind, at: string): string {
   return `hookyard-${at.slice(0, 19).replaceAll(":", "-")}.${kind}`;
+}
+
+type ExportOptions = {
+  selected: string | null;
+  filter: ListFilter | null;
+  /** Makes a scenario of messages. */
+  onRecord: (idsOf: () => Promise<readonly string[]>) => void;
+};
+
+/** The entries of the export menu. */
+export function exportItems({ selected, filter, onRecord }: ExportOptions): MenuItem[] {
+  const { exportOne, exportMatching } = useExport.getState();
+  const which =
+    filter !== null && Object.keys(filter).length === 0
+      ? `The newest ${count(maxExported)} messages`
+      : `Matching messages, up to ${count(maxExported)}`;
+  const items = (["ndjson", "har"] as const).map((kind) => ({ kind, as: kind === "har" ? "as HAR" : "as NDJSON" }));
+  return [
+    ...items.map(({ kind, as }) => ({
+      label: `The selected message ${as}`,
+      icon: "save" as const,
+      disabled: selected === null,
+      onSelect: () => void (selected === null ? null : exportOne(kind, selected)),
+    })),
+    "line",
+    ...items.map(({ kind, as }) => ({
+      label: `${which}, ${as}`,
+      icon: "save" as const,
+      disabled: filter === null,
+      onSelect: () => void (filter === null ? null : exportMatching(kind, filter)),
+    })),
+    "line",
+    {
+      label: "A scenario of the selected message",
+      icon: "scenarios",
+      disabled: selected === null,
+      onSelect: () => (selected === null ? undefined : onRecord(async () => [selected])),
+    },
+    {
+      label: `A scenario of ${which.charAt(0).toLowerCase()}${which.slice(1)}`,
+      icon: "scenarios",
+      disabled: filter === null,
+      onSelect: () => (filter === null ? undefined : onRecord(() => newestMatching(filter))),
+    },
+  ];
 }

@@ -1,14 +1,17 @@
-/** Above the list: what it shows, saved filters, what can be taken out of it, and the tail's control. */
+/** Above the list: the filter, saved filters, exports, and the control of the tail. */
 
 import type { RefObject } from "react";
+import { create } from "zustand";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { Menu, type MenuItem } from "../../kit/floats.tsx";
+import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
+import { useExport } from "./export.ts";
 import { FilterField } from "./filter-field.tsx";
-import { formatFilter, isEmpty, noFilter, parseFilter, type Filter } from "./filter-text.ts";
+import { type Filter, formatFilter, isEmpty, noFilter, parseFilter } from "./filter-text.ts";
 import type { MessageRows } from "./message-rows.ts";
-import { useSavedFilters } from "./saved-filters.ts";
 import type { Seen } from "./suggestions.ts";
 
 type FilterBarProps = {
@@ -77,7 +80,7 @@ function Tail({ rows }: { rows: MessageRows | null }) {
         type="button"
         className={isFollowing ? "tail following" : fresh.count === 0 ? "tail following held" : "tail"}
         title={
-          isFollowing ? "The list follows what comes in, until you scroll or move (f)" : "The list is held. Return to what comes in (f)"
+          isFollowing ? "The list follows new messages until you scroll or select one (f)" : "The list is paused. Follow new messages (f)"
         }
         aria-keyshortcuts="f"
         aria-disabled={isFollowing}
@@ -87,8 +90,69 @@ function Tail({ rows }: { rows: MessageRows | null }) {
         {isFollowing ? "Following" : words}
       </button>
       <span className="sr" role="status">
-        {isFollowing ? "The list follows new messages." : "The list is held. New messages are counted at the end of the filter bar."}
+        {isFollowing ? "The list follows new messages." : "The list is paused. New messages are counted at the end of the filter bar."}
       </span>
     </>
   );
 }
+
+/** One line over the list: how far an export is, or what stood in the way of the last command. */
+export function Notice({ error, onDismiss }: { error: Error | null; onDismiss: (() => void) | null }) {
+  const { progress, error: exportError, cancel } = useExport();
+  const problem = error ?? exportError;
+  if (progress !== null && progress.total > 1) {
+    return (
+      <div className="live-notice" role="status">
+        <span>
+          Exporting {count(progress.done)} of {count(progress.total)} messages
+        </span>
+        <Button small onClick={cancel}>
+          Cancel
+        </Button>
+      </div>
+    );
+  }
+  if (problem === null) return null;
+  return (
+    <div className="live-notice">
+      <ProblemText error={problem} />
+      {onDismiss === null ? null : (
+        <IconButton
+          small
+          icon="close"
+          label="Dismiss"
+          onClick={() => {
+            onDismiss();
+            cancel();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+const key = "hookyard.filters";
+
+type FilterStore = { texts: readonly string[]; save(text: string): void; remove(text: string): void };
+
+function stored(): string[] {
+  try {
+    const value: unknown = JSON.parse(window.localStorage.getItem(key) ?? "[]");
+    return Array.isArray(value) ? value.filter((text) => typeof text === "string").map((text) => formatFilter(parseFilter(text))) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Filters that the user has saved, as text; they stay in this browser. */
+const useSavedFilters = create<FilterStore>()((set, get) => {
+  const keep = (texts: readonly string[]): void => {
+    window.localStorage.setItem(key, JSON.stringify(texts));
+    set({ texts });
+  };
+  return {
+    texts: stored(),
+    save: (text) => keep([...get().texts.filter((each) => each !== text), text]),
+    remove: (text) => keep(get().texts.filter((each) => each !== text)),
+  };
+});

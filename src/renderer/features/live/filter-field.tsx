@@ -1,14 +1,13 @@
 /** Chips and free text in one field, with suggestions from what was seen. Everything in it can be done with keys. */
 
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
 import type { MessageState } from "../../../domain/states.ts";
-import { Kbd } from "../../kit/controls.tsx";
+import { IconButton, Kbd } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { count } from "../../kit/words.ts";
-import { FilterChips } from "./filter-chips.tsx";
-import { formatText, takeChips, textOf, withValues, withoutLast, type Filter, type FilterKey } from "./filter-text.ts";
-import { choose, isClosed, suggest, wordAtEnd, type Seen, type Suggestion } from "./suggestions.ts";
+import { type Filter, type FilterKey, filterKeys, formatText, extractChips, textOf, withoutLast, withValues } from "./filter-text.ts";
+import { choose, isClosed, type Seen, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
 
 type FilterFieldProps = {
   filter: Filter;
@@ -21,7 +20,7 @@ type FilterFieldProps = {
 };
 
 /** Free text is searched for when nothing was written for this long. */
-const restMs = 250;
+const debounceMs = 250;
 
 const menuWidth = 240;
 
@@ -53,13 +52,13 @@ export function FilterField({ filter, onChange, seen, input, onLeave }: FilterFi
     if (JSON.stringify(next) !== JSON.stringify(filter)) onChange(next);
   };
   const write = (written: string, all: boolean): void => {
-    const { filter: taken, rest } = takeChips(written, filter, all);
+    const { filter: taken, rest } = extractChips(written, filter, all);
     setDraft(rest);
     setChosen(null);
     const next = { ...taken, text: textOf(rest) };
     if (all || taken !== filter) return apply(next);
     window.clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => apply(next), restMs);
+    timer.current = window.setTimeout(() => apply(next), debounceMs);
   };
   const take = (suggestion: Suggestion): void => {
     const next = choose(suggestion, draft, filter);
@@ -189,4 +188,35 @@ function Offer({ suggestion, isAlone }: { suggestion: Suggestion; isAlone: boole
       <span className="hint">{suggestion.count === null ? "" : count(suggestion.count)}</span>
     </>
   );
+}
+
+/** Two short values are worth their room, more are only counted. */
+const roomForTwo = 18;
+
+/** The keys of a filter, each with its values and a way to remove it. */
+function FilterChips({
+  filter,
+  onRemove,
+  onWrite,
+}: {
+  filter: Filter;
+  onRemove: (key: FilterKey) => void;
+  onWrite: (key: FilterKey) => void;
+}) {
+  return filterKeys.map((key) => {
+    const values = filter.values[key] ?? [];
+    if (values.length === 0) return null;
+    const [first = "", second = ""] = values;
+    const named = values.length > 1 && first.length + second.length <= roomForTwo ? [first, second] : [first];
+    return (
+      <span key={key} className="chip" title={`${key}: ${values.join(", ")}`}>
+        <button type="button" className="live-chip" aria-label={`${key}: ${values.join(", ")}. Add another`} onClick={() => onWrite(key)}>
+          <b>{key}:</b>
+          <bdi className="clip">{named.join(", ")}</bdi>
+          {values.length > named.length ? <span className="more">+{values.length - named.length}</span> : null}
+        </button>
+        <IconButton small icon="close" label={`Remove the filter ${key}`} onClick={() => onRemove(key)} />
+      </span>
+    );
+  });
 }

@@ -1,18 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { calls } from "../../../contract/contract.ts";
 import {
+  type Filter,
   filterKeys,
   filterOf,
   formatFilter,
   isEmpty,
+  listFilterOf,
+  matchesLater,
   noFilter,
   parseFilter,
+  problemOf,
   queryOf,
-  takeChips,
+  extractChips,
   textOf,
   withoutLast,
   withValue,
-  type Filter,
 } from "./filter-text.ts";
 
 const filters: fc.Arbitrary<Filter> = fc
@@ -78,23 +82,23 @@ describe("a filter in the address", () => {
 
 describe("writing in the field", () => {
   test("a key becomes a chip when something follows it, and not while it is being written", () => {
-    expect(takeChips("state:fai", noFilter, false)).toEqual({ filter: noFilter, rest: "state:fai" });
-    expect(takeChips("cart state:failed ", noFilter, false)).toEqual({
+    expect(extractChips("state:fai", noFilter, false)).toEqual({ filter: noFilter, rest: "state:fai" });
+    expect(extractChips("cart state:failed ", noFilter, false)).toEqual({
       filter: { values: { state: ["failed"] }, text: "" },
       rest: "cart ",
     });
   });
 
   test("Enter takes the key at the end too", () => {
-    expect(takeChips("cart user:u_1", noFilter, true)).toEqual({ filter: { values: { user: ["u_1"] }, text: "" }, rest: "cart " });
+    expect(extractChips("cart user:u_1", noFilter, true)).toEqual({ filter: { values: { user: ["u_1"] }, text: "" }, rest: "cart " });
   });
 
   test("a key without a value stays in the field", () => {
-    expect(takeChips("state: ", noFilter, true).rest).toBe("state: ");
+    expect(extractChips("state: ", noFilter, true).rest).toBe("state: ");
   });
 
   test("a space inside quotes ends nothing", () => {
-    expect(takeChips('event:"Order ', noFilter, false).rest).toBe('event:"Order ');
+    expect(extractChips('event:"Order ', noFilter, false).rest).toBe('event:"Order ');
   });
 
   test("the free text of a draft leaves out the keys", () => {
@@ -106,4 +110,68 @@ describe("writing in the field", () => {
     expect(withoutLast(filter).values).toEqual({ type: ["track"], state: ["failed"] });
     expect(withoutLast(withoutLast(filter)).values).toEqual({ type: ["track"] });
   });
+});
+
+const sources = [
+  { id: "src_000000001", name: "Shop web" },
+  { id: "src_000000002", name: "Shop server" },
+  { id: "src_000000003", name: "shop WEB" },
+];
+
+describe("a filter as a question to the API", () => {
+  test("every key has its member, and the rest is searched for", () => {
+    const filter = parseFilter("type:track state:failed,expired user:u_1 event:Login status:5XX attempts:>=3 reason:disabled cart");
+    expect(listFilterOf(filter, sources)).toEqual({
+      type: ["track"],
+      state: ["failed", "expired"],
+      userId: ["u_1"],
+      event: ["Login"],
+      status: ["5xx"],
+      attempts: [">=3"],
+      reason: ["disabled"],
+      search: "cart",
+    });
+  });
+
+  test("the API takes it", () => {
+    const filter = parseFilter(
+      'type:track,page state:failed source:"Shop web" user:u_1 event:Login status:503,4xx,7xx,999 attempts:3,>10 reason:disabled cart',
+    );
+    expect(calls["messages.list"].query.safeParse(listFilterOf(filter, sources)).success).toBe(true);
+  });
+
+  test("no filter asks for everything", () => {
+    expect(listFilterOf(parseFilter(""), sources)).toEqual({});
+  });
+
+  test("a source goes by its name, in any case, or by its id; two of one name are both meant", () => {
+    expect(listFilterOf(parseFilter('source:"shop web"'), sources).sourceId).toEqual(["src_000000001", "src_000000003"]);
+    expect(listFilterOf(parseFilter("source:src_000000002"), sources).sourceId).toEqual(["src_000000002"]);
+  });
+
+  test("a source that is not there finds nothing, and not everything", () => {
+    expect(listFilterOf(parseFilter("source:Gone"), sources).sourceId).toEqual(["src_000000000"]);
+  });
+});
+
+describe("what cannot be asked", () => {
+  test.each([
+    ["type:trak", "Unknown type “trak”."],
+    ["state:lost", "Unknown state “lost”."],
+    ["status:abc", "“abc” is not a status."],
+    ["status:099", "“099” is not a status."],
+    ["status:1000", "“1000” is not a status."],
+    ["attempts:many", "“many” is not a number of attempts."],
+  ])("%s is said in a sentence", (text, sentence) => {
+    expect(problemOf(parseFilter(text))).toContain(sentence);
+  });
+
+  test("what can be asked is no problem", () => {
+    expect(problemOf(parseFilter("type:alias state:cancelled status:100,200,5xx,700,9XX,999 attempts:<=2 user:x anything"))).toBeNull();
+  });
+});
+
+test("only filters on what happens later depend on it", () => {
+  expect(matchesLater(parseFilter("type:track user:u_1 cart"))).toBe(false);
+  expect(matchesLater(parseFilter("state:failed"))).toBe(true);
 });

@@ -6,6 +6,10 @@
  * Several values of one key mean any of them. Values with spaces, commas or quotes stand in double quotes.
  */
 
+import type { InputOf } from "../../../contract/contract.ts";
+import { statusPattern } from "../../../domain/http-status.ts";
+import { type MessageState, messageStates, type MessageType, messageTypes } from "../../../domain/states.ts";
+
 export const filterKeys = ["type", "state", "user", "event", "source", "status", "attempts", "reason"] as const;
 export type FilterKey = (typeof filterKeys)[number];
 
@@ -152,7 +156,7 @@ export function withoutLast(filter: Filter): Filter {
 /**
  * What is being written in the field: keys that are complete become chips, what is left stays. With `all`, a key at the end counts as complete.
  */
-export function takeChips(draft: string, filter: Filter, all: boolean): { filter: Filter; rest: string } {
+export function extractChips(draft: string, filter: Filter, all: boolean): { filter: Filter; rest: string } {
   let taken = filter;
   let rest = draft;
   for (const token of tokensOf(draft).toReversed()) {
@@ -169,4 +173,60 @@ export function textOf(draft: string): string {
     .filter(({ key }) => key === null)
     .map(({ text }) => text)
     .join(" ");
+}
+
+export type ListFilter = Omit<InputOf<"messages.list">, "limit" | "cursor">;
+
+type NamedSource = { id: string; name: string };
+
+/** No source has this id, so a filter for a source that is not there finds nothing. */
+const noSource = "src_000000000";
+
+/** From what a user wrote in the filter to what the API is asked; what cannot be asked becomes a sentence. */
+export function listFilterOf({ values, text }: Filter, sources: readonly NamedSource[]): ListFilter {
+  const sourceIds = values.source?.flatMap((value) => {
+    const named = sources.filter(({ id, name }) => id === value || sameText(name, value)).map(({ id }) => id);
+    return named.length === 0 ? [noSource] : named;
+  });
+  return {
+    ...(values.type === undefined ? {} : { type: values.type.filter(isType) }),
+    ...(values.state === undefined ? {} : { state: values.state.filter(isState) }),
+    ...(values.user === undefined ? {} : { userId: [...values.user] }),
+    ...(values.event === undefined ? {} : { event: [...values.event] }),
+    ...(sourceIds === undefined ? {} : { sourceId: sourceIds }),
+    ...(values.status === undefined ? {} : { status: values.status.map((value) => value.toLowerCase()) }),
+    ...(values.attempts === undefined ? {} : { attempts: [...values.attempts] }),
+    ...(values.reason === undefined ? {} : { reason: [...values.reason] }),
+    ...(text === "" ? {} : { search: text }),
+  };
+}
+
+/** What stands in the way of asking, or null. */
+export function problemOf({ values }: Filter): string | null {
+  const type = values.type?.find((value) => !isType(value));
+  if (type !== undefined) return `Unknown type “${type}”. The types are ${messageTypes.join(", ")}.`;
+  const state = values.state?.find((value) => !isState(value));
+  if (state !== undefined) return `Unknown state “${state}”. The states are ${messageStates.join(", ")}.`;
+  const status = values.status?.find((value) => !statusPattern.test(value.toLowerCase()));
+  if (status !== undefined) return `“${status}” is not a status. Use a status such as 503, or 5xx for the whole class.`;
+  const attempts = values.attempts?.find((value) => !/^(?:[<>]=?)?\d{1,6}$/.test(value));
+  if (attempts !== undefined) return `“${attempts}” is not a number of attempts. Use 3, >3, >=3, <3 or <=3.`;
+  return null;
+}
+
+/** What happens to a message after it came can make it match, or match no more. */
+export function matchesLater({ values }: Filter): boolean {
+  return values.state !== undefined || values.status !== undefined || values.attempts !== undefined || values.reason !== undefined;
+}
+
+function isType(value: string): value is MessageType {
+  return (messageTypes as readonly string[]).includes(value);
+}
+
+function isState(value: string): value is MessageState {
+  return (messageStates as readonly string[]).includes(value);
+}
+
+function sameText(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
 }

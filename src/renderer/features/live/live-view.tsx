@@ -3,27 +3,42 @@
  * `#/live`, with the filter in its query, `#/live/<id>` with a message open, and `#/live/<id>/attempts[/<attempt>]`.
  */
 
-import { useCallback, useEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { MessageState } from "../../../domain/states.ts";
 import { Button } from "../../kit/controls.tsx";
+import { copyText } from "../../kit/copy.tsx";
+import { StateGlyph, type StateName } from "../../kit/glyph.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
-import { useKeys, type KeyHandlers } from "../../stores/keys.ts";
+import { count } from "../../kit/words.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
+import { type KeyHandlers, useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
-import { AttemptView } from "../attempt/attempt-view.tsx";
-import { MessageDetails } from "../details/message-details.tsx";
 import { call } from "../../transport/transport.ts";
-import { recordScenario } from "../scenarios/record-scenario.ts";
+import { AttemptView } from "../attempt/attempt-view.tsx";
+import { curlOfIngest } from "../details/copy-as.ts";
+import { MessageDetails } from "../details/message-details.tsx";
+import { recordScenario } from "../scenarios/own-scenarios.ts";
 import { Welcome } from "../welcome/welcome.tsx";
-import { exportItems } from "./export-items.ts";
-import { FilterBar } from "./filter-bar.tsx";
-import { filterOf, formatFilter, isEmpty, noFilter, queryOf, withoutValue, withValue, withValues, type Filter } from "./filter-text.ts";
-import { listFilterOf, matchesLater, problemOf } from "./list-filter.ts";
-import { copyAsCurl, retryNow } from "./message-commands.ts";
+import { exportItems } from "./export.ts";
+import { FilterBar, Notice } from "./filter-bar.tsx";
+import {
+  type Filter,
+  filterOf,
+  formatFilter,
+  isEmpty,
+  listFilterOf,
+  matchesLater,
+  noFilter,
+  problemOf,
+  queryOf,
+  withoutValue,
+  withValue,
+  withValues,
+} from "./filter-text.ts";
 import { MessageList } from "./message-list.tsx";
-import { Notice } from "./notice.tsx";
-import { Strip } from "./strip.tsx";
+import { shortCount } from "./row-words.ts";
 import { seenOf } from "./suggestions.ts";
 import { useMessageRows } from "./use-message-rows.ts";
 import "./live.css";
@@ -77,12 +92,12 @@ export function LiveView() {
   useOffer("live", useLiveCommands(input, rows));
 
   const isFirstRun = stats?.messages.total === 0 && isEmpty(filter) && openId === undefined;
-  const awaitsFirst = useRef(false);
+  const isWaitingForFirst = useRef(false);
   const isThere = (stats?.messages.total ?? 0) > 0;
   useEffect(() => {
-    if (isFirstRun) awaitsFirst.current = true;
-    if (!isThere || !awaitsFirst.current) return;
-    awaitsFirst.current = false;
+    if (isFirstRun) isWaitingForFirst.current = true;
+    if (!isThere || !isWaitingForFirst.current) return;
+    isWaitingForFirst.current = false;
     attempt(async () => {
       const [first] = (await call("messages.list", { limit: 1 })).items;
       if (first !== undefined) go({ view: "live", path: [first.id] });
@@ -120,7 +135,7 @@ export function LiveView() {
                 <FilterBar
                   filter={filter}
                   onFilter={setFilter}
-                  seen={() => seenOf(rows?.held() ?? [], { byType: stats?.messages.byType ?? {}, byState, sources: sources ?? [] })}
+                  seen={() => seenOf(rows?.cached() ?? [], { byType: stats?.messages.byType ?? {}, byState, sources: sources ?? [] })}
                   input={input}
                   onLeave={() => grid.current?.focus()}
                   rows={rows}
@@ -156,7 +171,7 @@ function Nothing({ filter, onClear }: { filter: Filter; onClear: () => void }) {
   return (
     <div className="live-nothing">
       <p>
-        No message matches <code>{formatFilter(filter)}</code>. What comes in and matches appears here.
+        No message matches <code>{formatFilter(filter)}</code>. New matching messages appear here.
       </p>
       <Button onClick={onClear}>Clear the filter</Button>
     </div>
@@ -173,8 +188,74 @@ function useLiveCommands(input: RefObject<HTMLInputElement | null>, rows: Return
         shortcut: "/",
         run: () => window.requestAnimationFrame(() => input.current?.focus()),
       },
-      { id: "live.follow", label: "Follow what comes in", icon: "up", shortcut: "f", run: () => rows?.follow() },
+      { id: "live.follow", label: "Follow new messages", icon: "up", shortcut: "f", run: () => rows?.follow() },
     ],
     [input, rows],
   );
+}
+
+/** The track that leads through a stage, or the siding that leaves it; one that ends in a buffer is an end. */
+const stages: readonly { state: StateName; isSiding: boolean; track: string }[] = [
+  { state: "received", isSiding: false, track: "M12 6H2000" },
+  { state: "rejected", isSiding: true, track: "M0 6H2000M2 6c10 0 8 8 18 8h30M50 10v8" },
+  { state: "filtered", isSiding: true, track: "M0 6H2000M2 6c10 0 8 8 18 8h30M50 10v8" },
+  { state: "queued", isSiding: false, track: "M0 6H2000" },
+  { state: "sending", isSiding: false, track: "M0 6H2000" },
+  { state: "waiting", isSiding: true, track: "M0 6H2000M2 6c10 0 8 8 18 8H2000" },
+  { state: "delivered", isSiding: false, track: "M0 6H15M0 14H2000" },
+  { state: "failed", isSiding: true, track: "M0 14H2000" },
+  { state: "expired", isSiding: true, track: "M0 14H50M50 10v8" },
+];
+
+type StripProps = {
+  total: number;
+  byState: Partial<Record<MessageState, number>>;
+  pressed: readonly string[];
+  onToggle: (state: MessageState) => void;
+  /** Received: all of them. */
+  onClear: () => void;
+};
+
+/** The stages of the pipeline with how many messages are at each, drawn as a yard: each is a filter. */
+function Strip({ total, byState, pressed, onToggle, onClear }: StripProps) {
+  return (
+    <div className="strip" role="group" aria-label="Stages, each a filter">
+      {stages.map(({ state, isSiding, track }) => {
+        const number = state === "received" ? total : (byState[state] ?? 0);
+        const name = `stage ${isSiding ? "siding" : "through"} ${state}${number === 0 ? " zero" : ""}`;
+        return (
+          <button
+            key={state}
+            type="button"
+            className={name}
+            aria-pressed={state === "received" ? undefined : pressed.includes(state)}
+            title={state === "received" ? `${count(number)} received; all states` : `${count(number)} ${state}`}
+            onClick={() => (state === "received" ? onClear() : onToggle(state))}
+          >
+            <svg className="track" aria-hidden="true">
+              <path d={track} />
+            </svg>
+            <StateGlyph state={state} />
+            <b>{shortCount(number)}</b>
+            {state}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+const retried = new Set(["waiting", "failed", "expired", "cancelled"]);
+
+/** What can be done with the selected message without opening it. */
+async function retryNow(id: string): Promise<void> {
+  const { state, deliveries } = await call("messages.get", { id });
+  const open = deliveries.filter((delivery) => retried.has(delivery.state));
+  if (open.length === 0) throw new Error(`Nothing to retry: the message is ${state}.`);
+  await Promise.all(open.map((delivery) => call("deliveries.retry", { id: delivery.id })));
+}
+
+async function copyAsCurl(id: string): Promise<void> {
+  const [message, { ingestUrl }] = await Promise.all([call("messages.get", { id }), call("about.get", {})]);
+  await copyText(curlOfIngest(message, ingestUrl), "as cURL");
 }

@@ -1,13 +1,15 @@
 /** The list of messages: as many rows as fit, wherever it is scrolled, and the keys that move through it. */
 
-import { useEffect, useLayoutEffect, useReducer, useRef, useState, type KeyboardEvent, type ReactNode, type RefObject } from "react";
-import { flushSync } from "react-dom";
+import { type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef } from "react";
+import { State } from "../../kit/glyph.tsx";
+import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
+import { calendarDate, clockTime, milliseconds } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
-import { MessageLine, lineId } from "./message-line.tsx";
+import { AttemptMarks } from "../timeline/attempt-marks.tsx";
+import type { MessageRow } from "./cached-rows.ts";
 import type { MessageRows } from "./message-rows.ts";
-import { dayOf, untilWords } from "./row-words.ts";
-import { scrollTopFor, windowOf } from "./row-window.ts";
+import { dayOf, rejectionWords, rowSentence, shortened, subjectOf, untilWords, userOf } from "./row-words.ts";
 
 type MessageListProps = {
   rows: MessageRows;
@@ -24,50 +26,42 @@ type MessageListProps = {
 };
 
 /** The head of the table, which stands over the rows. */
-const headHeight = 24;
+const headPx = 24;
+
+/** `--row` of the design. */
+const rowPx = 28;
 
 export function MessageList({ rows, selected, onSelect, onPress, sourceName, scrollTop, grid, nothing }: MessageListProps) {
-  const [viewport, setViewport] = useState(0);
-  const [, drawAgain] = useReducer((n: number) => n + 1, 0);
   const isPlaced = useRef(false);
   /** The keys have moved to a row that is still being read. */
   const awaited = useRef<number | null>(null);
   const now = useNow();
   const isFollowing = rows.following();
-  const size = { count: rows.count(), viewport };
-  const { space, first, last, shift } = windowOf(scrollTop.current, size);
+  const count = rows.count();
+  const list = useRowList({
+    grid,
+    count,
+    rowPx,
+    headPx,
+    startTop: scrollTop.current,
+    onTop: (top) => (scrollTop.current = top),
+  });
+  const { first, last, viewport } = list;
   const selectedAt = selected === null ? null : rows.positionOf(selected);
 
   useLayoutEffect(() => {
-    const element = grid.current;
-    if (element === null) return undefined;
-    const measure = (): void => setViewport(Math.max(0, element.clientHeight - headHeight));
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    measure();
-    return () => observer.disconnect();
-  }, [grid]);
-
-  const scrollTo = (top: number): void => {
-    scrollTop.current = top;
-    if (grid.current !== null) grid.current.scrollTop = top;
-  };
-
-  useLayoutEffect(() => {
-    scrollTo(isFollowing ? 0 : scrollTop.current);
-    drawAgain();
+    list.scrollTo(isFollowing ? 0 : list.top());
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- when it follows again, and for the rows of another filter
   }, [rows, isFollowing]);
 
-  // oxlint-disable-next-line react-hooks/exhaustive-deps -- what is shown is looked at after each drawing, and only the first draws again
+  // After each rendering: the rows in view are requested, and the first rendering may scroll.
   useLayoutEffect(() => {
     if (viewport === 0) return;
     if (!isPlaced.current && rows.loaded()) {
       isPlaced.current = true;
-      if (selectedAt !== null && selectedAt > last && selectedAt < size.count) {
-        rows.hold();
-        scrollTo(scrollTopFor(selectedAt + Math.floor((last - first) / 2), 0, size));
-        drawAgain();
+      if (selectedAt !== null && selectedAt > last && selectedAt < count) {
+        rows.pause();
+        list.centre(selectedAt);
       }
     }
     rows.look(first, Math.max(first, last));
@@ -78,14 +72,13 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
   });
 
   const moveTo = (wanted: number): void => {
-    if (size.count === 0) return;
-    const position = Math.min(size.count - 1, Math.max(0, wanted));
-    rows.hold();
-    scrollTo(scrollTopFor(position, scrollTop.current, size));
+    if (count === 0) return;
+    const position = Math.min(count - 1, Math.max(0, wanted));
+    rows.pause();
+    list.reveal(position);
     const row = rows.rowAt(position);
     awaited.current = row === undefined ? position : null;
-    if (row === undefined) drawAgain();
-    else onSelect(row.id);
+    if (row !== undefined) onSelect(row.id);
   };
   /** From the selected row where it can be seen, else from the first that can. */
   const moveBy = (by: number): void => {
@@ -93,19 +86,12 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
     moveTo(at === null ? first : at + by);
   };
 
-  const movers: Record<string, () => void> = {
-    ArrowDown: () => moveBy(1),
-    ArrowUp: () => moveBy(-1),
-    PageDown: () => moveBy(Math.max(1, last - first - 1)),
-    PageUp: () => moveBy(-Math.max(1, last - first - 1)),
-    Home: () => moveTo(0),
-    End: () => moveTo(size.count - 1),
-  };
   const onMoverKey = (event: KeyboardEvent | globalThis.KeyboardEvent): void => {
-    const move = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey ? undefined : movers[event.key];
-    if (move === undefined) return;
+    const by = rowsMovedBy(event, list.pageRows);
+    if (by === undefined) return;
     event.preventDefault();
-    move();
+    if (Number.isFinite(by)) moveBy(by);
+    else moveTo(by);
   };
   const latestMoverKey = useRef(onMoverKey);
   latestMoverKey.current = onMoverKey;
@@ -143,23 +129,18 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
       className="list-body"
       role="grid"
       aria-label="Messages, newest first"
-      aria-rowcount={size.count + 1}
+      aria-rowcount={count + 1}
       aria-activedescendant={isSelectedShown ? lineId(selected) : undefined}
       tabIndex={0}
       onKeyDown={onMoverKey}
       onScroll={(event) => {
-        const top = event.currentTarget.scrollTop;
-        if (top === scrollTop.current) return;
-        scrollTop.current = top;
-        if (top > 0) rows.hold();
-        // Within the frame that shows the scrolled list.
-        flushSync(drawAgain);
+        if (list.onScroll(event) && event.currentTarget.scrollTop > 0) rows.pause();
       }}
       onClick={(event) => {
         const line = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
         const row = line === null ? undefined : rows.rowAt(Number(line.dataset["position"]));
         if (row === undefined) return;
-        rows.hold();
+        rows.pause();
         onPress(row.id);
       }}
     >
@@ -176,19 +157,99 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
           next round
         </span>
       </div>
-      {size.count === 0 ? (
+      {count === 0 ? (
         <div role="row">
           <div role="gridcell">{rows.loaded() ? nothing : null}</div>
         </div>
       ) : (
-        <div className="live-space" role="rowgroup" style={{ height: space }}>
-          <div className="live-window" role="presentation" style={{ height: Math.min(viewport, space) }}>
-            <div className="live-rows" role="presentation" style={{ transform: `translateY(${shift}px)` }}>
-              {lines}
-            </div>
-          </div>
-        </div>
+        <RowSpace list={list}>{lines}</RowSpace>
       )}
     </div>
+  );
+}
+
+type MessageLineProps = {
+  /** Undefined: it is being read. */
+  row: MessageRow | undefined;
+  position: number;
+  isSelected: boolean;
+  source: string;
+  day: string | null;
+  until: string;
+};
+
+/** One row of the list. It is drawn again only when what it shows has changed. */
+const lineId = (id: string): string => `line-${id}`;
+
+const MessageLine = memo(function MessageLine({ row, position, isSelected, source, day, until }: MessageLineProps) {
+  if (row === undefined) return <div className="row" role="row" aria-rowindex={position + 2} aria-busy="true" data-position={position} />;
+  const at = Date.parse(row.receivedAt);
+  return (
+    <div
+      className="row"
+      role="row"
+      id={lineId(row.id)}
+      aria-rowindex={position + 2}
+      aria-selected={isSelected}
+      aria-label={rowSentence({ row, source, day, until })}
+      data-position={position}
+    >
+      <span role="gridcell" className="mono" title={`${calendarDate(at)} ${clockTime(at)}${milliseconds(at)}`}>
+        {day === null ? (
+          <>
+            {clockTime(at)}
+            <span className="ms">{milliseconds(at)}</span>
+          </>
+        ) : (
+          <>
+            {day}
+            <span className="ms"> {clockTime(at).slice(0, 5)}</span>
+          </>
+        )}
+      </span>
+      <span role="gridcell">
+        <span className="badge">{row.type ?? "?"}</span>
+      </span>
+      <What row={row} />
+      <span role="gridcell" className="muted src">
+        {source}
+      </span>
+      <span role="gridcell">
+        <State state={row.state} />
+      </span>
+      <span role="gridcell" className="att-cell">
+        {row.state === "filtered" ? (
+          <code className="quiet">{row.reason}</code>
+        ) : (
+          <AttemptMarks marks={row.marks} next={row.nextAttemptAt !== null} sending={row.state === "sending"} />
+        )}
+      </span>
+      <span
+        role="gridcell"
+        className="right due"
+        title={row.nextAttemptAt === null ? undefined : `next round at ${clockTime(Date.parse(row.nextAttemptAt))}`}
+      >
+        {until}
+      </span>
+    </div>
+  );
+});
+
+function What({ row }: { row: MessageRow }) {
+  const user = userOf(row);
+  const subject = subjectOf(row);
+  return (
+    <span role="gridcell" className="what">
+      {row.state === "rejected" ? (
+        <em className="tone rejected">{rejectionWords(row.reason)}</em>
+      ) : subject === null ? null : (
+        <bdi className="strong">{shortened(subject)}</bdi>
+      )}
+      {user === null ? null : (
+        <code>
+          <bdi>{shortened(user)}</bdi>
+        </code>
+      )}
+    </span>
   );
 }

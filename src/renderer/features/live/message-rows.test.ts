@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MessageState } from "../../../domain/states.ts";
 import type { Change } from "../../transport/transport.ts";
-import { idOf, numberOf, type MessageRow } from "./held-rows.ts";
+import { idOf, type MessageRow, numberOf } from "./cached-rows.ts";
 import { createMessageRows, type MessageRows } from "./message-rows.ts";
 
 /** A list of messages as the API answers it, changes at hand, and a timer that is moved by hand. */
@@ -94,11 +94,11 @@ function createList({ size, state }: { size: number; state?: MessageState }) {
       for (const number of numbers) states.set(number, changes[number] ?? "delivered");
       newest = Math.max(newest, ...numbers);
       const ids = said ? numbers.map(idOf) : [];
-      rows?.hear([{ sequence: 1, area: "messages", ids, count: numbers.length, added } satisfies Change]);
+      rows?.applyChanges([{ sequence: 1, area: "messages", ids, count: numbers.length, added } satisfies Change]);
     },
     remove(numbers: readonly number[]) {
       for (const number of numbers) states.delete(number);
-      rows?.hear([{ sequence: 1, area: "messages", ids: [], count: numbers.length, added: 0 }]);
+      rows?.applyChanges([{ sequence: 1, area: "messages", ids: [], count: numbers.length, added: 0 }]);
     },
     fail(error: Error | null) {
       down = error;
@@ -164,7 +164,7 @@ describe("a list that is held", () => {
     const rows = list.open();
     await list.settle();
     rows.look(100, 129);
-    rows.hold();
+    rows.pause();
     await list.settle();
     const before = shown(rows, 100, 129);
     list.change({ 4890: "failed", 5001: "queued", 5002: "queued" });
@@ -182,7 +182,7 @@ describe("a list that is held", () => {
     const list = createList({ size: 500 });
     const rows = list.open();
     await list.settle();
-    rows.hold();
+    rows.pause();
     list.change({ 500: "expired" }, { said: false });
     await list.settle();
     expect(rows.rowAt(0)?.state).toBe("expired");
@@ -194,7 +194,7 @@ describe("a list that is held", () => {
     rows.look(0, 99);
     await list.settle();
     rows.look(200, 210);
-    rows.hold();
+    rows.pause();
     await list.settle();
     list.change({ 490: "failed" });
     await list.settle();
@@ -207,7 +207,7 @@ describe("a list that is held", () => {
     const list = createList({ size: 60 });
     const rows = list.open();
     await list.settle();
-    rows.hold();
+    rows.pause();
     list.remove([58, 1]);
     await list.settle();
     expect(shown(rows, 0, 3)).toEqual([60, 59, 57, 56]);
@@ -218,7 +218,7 @@ describe("a list that is held", () => {
     const list = createList({ size: 60 });
     const rows = list.open();
     await list.settle();
-    rows.hold();
+    rows.pause();
     list.remove(down(60, 1));
     list.change({ 1: "queued" });
     await list.settle();
@@ -235,7 +235,7 @@ describe("a list of 100,000 messages", () => {
     rows.totalIs(100_000);
     await list.settle();
     expect(rows.count()).toBe(100_000);
-    rows.hold();
+    rows.pause();
     await list.settle();
     list.taken();
     rows.look(54_330, 54_360);
@@ -246,7 +246,7 @@ describe("a list of 100,000 messages", () => {
       rows.look(first, first + 30);
       await list.settle();
     }
-    expect([...rows.held()].length).toBeLessThanOrEqual(600);
+    expect([...rows.cached()].length).toBeLessThanOrEqual(600);
     rows.look(99_970, 99_999);
     await list.settle();
     expect(shown(rows, 99_999, 99_999)).toEqual([1]);
@@ -277,7 +277,7 @@ describe("a filtered list", () => {
     list.change({ 20: "waiting", 10: "waiting", 5: "waiting" });
     await list.settle();
     expect(shown(rows, 0, 2)).toEqual([20, 10, 5]);
-    rows.hold();
+    rows.pause();
     list.change({ 10: "delivered", 31: "waiting" });
     await list.settle();
     expect(shown(rows, 0, 2)).toEqual([20, 10, 5]);
@@ -292,7 +292,7 @@ describe("a filtered list", () => {
     const list = createList({ size: 3, state: "delivered" });
     const rows = list.open();
     await list.settle();
-    rows.hold();
+    rows.pause();
     list.remove([2]);
     await list.settle();
     expect(shown(rows, 0, 1)).toEqual([3, 1]);
@@ -305,10 +305,10 @@ describe("a list that cannot be read", () => {
     const list = createList({ size: 50 });
     const rows = list.open();
     await list.settle();
-    list.fail(new Error("Hookyard does not answer."));
+    list.fail(new Error("Hookyard does not respond."));
     list.change({ 51: "queued" });
     await list.settle(1000);
-    expect(rows.error()?.message).toBe("Hookyard does not answer.");
+    expect(rows.error()?.message).toBe("Hookyard does not respond.");
     expect(shown(rows, 0, 0)).toEqual([50]);
     list.taken();
     await list.settle(1500);

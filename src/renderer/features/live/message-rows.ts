@@ -1,16 +1,24 @@
 /**
- * The rows of the list under one filter: reads those in view and a margin, drops what is far, hears what changed.
+ * The rows of the list under one filter: reads those in view and a margin, drops distant ones, follows the changes.
  *
- * It follows (the newest rows stand on top, and every reading may move them) or it is held (its top is fixed: nothing moves,
- * changed rows are read again in their places, and what is new above is only counted). It starts following; `hold` and
+ * It follows (the newest rows stand on top, and every reading may move them) or it is paused (its top is fixed: nothing moves,
+ * changed rows are read again in their places, and what is new above is only counted). It starts following; `pause` and
  * `follow` change that. One reading runs at a time; those that changes ask for keep a pause.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { errorOf } from "../../kit/error-of.ts";
+import { errorOf } from "../../kit/use-action.ts";
 import type { Change } from "../../transport/transport.ts";
-import { createHeldRows, idOf, numberOf, numbersOf, type MessageRow } from "./held-rows.ts";
-import { createDenseOrder, createFoundOrder, type RowOrder } from "./row-order.ts";
+import {
+  createDenseOrder,
+  createFoundOrder,
+  createCachedRows,
+  idOf,
+  type MessageRow,
+  numberOf,
+  numbersOf,
+  type RowOrder,
+} from "./cached-rows.ts";
 
 type Reading = (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"messages.list">>;
 
@@ -22,7 +30,7 @@ type MessageRowsOptions = {
   /** What happens to a message after it came can make it match. */
   matchesLater: boolean;
   monotonic: () => number;
-  /** Answers what cancels it. */
+  /** Returns a cancel function. */
   later: (ms: number, run: () => void) => () => void;
   onChange: () => void;
 };
@@ -35,15 +43,15 @@ export type MessageRows = {
   /** Undefined: not read yet. */
   rowAt(position: number): MessageRow | undefined;
   positionOf(id: string): number | null;
-  /** What is held, for suggestions. */
-  held(): Iterable<MessageRow>;
-  /** How many have come since it was held; `more` says that there are more than that. */
+  /** The cached rows, for suggestions. */
+  cached(): Iterable<MessageRow>;
+  /** How many arrived since it was paused; `more`: there are more than that. */
   fresh(): { count: number; more: boolean };
   /** The rows in view. */
   look(first: number, last: number): void;
-  hold(): void;
+  pause(): void;
   follow(): void;
-  hear(changes: readonly Change[]): void;
+  applyChanges(changes: readonly Change[]): void;
   /** Changes were missed. */
   readAgain(): void;
   /** How many messages there are without a filter. */
@@ -57,7 +65,7 @@ const page = 100;
 const margin = 20;
 
 /** Six pages: what is shown, and what a person scrolls back to at once. */
-const mostHeld = 600;
+const maxCached = 600;
 
 /** A list changes at most this often: faster than the eye, slower than a busy pipeline. */
 const pauseMs = 150;
@@ -67,7 +75,7 @@ const retryMs = 2000;
 
 export function createMessageRows(options: MessageRowsOptions): MessageRows {
   const { isFiltered } = options;
-  const rows = createHeldRows();
+  const rows = createCachedRows();
   let order: RowOrder & { totalIs?: (total: number) => void } = createFoundOrder({ found: [], more: false });
   let isLoaded = false;
   let isFollowing = true;
@@ -92,7 +100,7 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
 
   async function readTop(): Promise<void> {
     isTopStale = false;
-    const answer = await options.read({ limit: Math.min(mostHeld / 2, view.last + margin + 1) });
+    const answer = await options.read({ limit: Math.min(maxCached / 2, view.last + margin + 1) });
     if (isLoaded && !isFollowing) return;
     const found = numbersOf(answer.items);
     const stretch = { found, more: answer.nextCursor !== null };
@@ -218,16 +226,16 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
     }
     isReading = false;
     if (isStopped) return;
-    if (rows.size() > mostHeld) {
-      const first = Math.floor((view.first + view.last - mostHeld) / 2);
-      rows.dropUnless((number) => isWithin(number, first, first + mostHeld - 1));
+    if (rows.size() > maxCached) {
+      const first = Math.floor((view.first + view.last - maxCached) / 2);
+      rows.dropUnless((number) => isWithin(number, first, first + maxCached - 1));
     }
     options.onChange();
     work();
   }
 
   /** What is in view is read again in its place, the rest when it comes into view. */
-  function doubt(numbers: readonly number[]): void {
+  function invalidate(numbers: readonly number[]): void {
     const { first, last } = wanted();
     for (const number of numbers) {
       if (isWithin(number, first, last)) rows.setChanged(number, true);
@@ -247,7 +255,7 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
       return number === null ? undefined : rows.get(number);
     },
     positionOf: (id) => order.positionOf(numberOf(id)),
-    held: () => rows.all(),
+    cached: () => rows.all(),
     fresh: () => fresh,
 
     look(first, last) {
@@ -256,7 +264,7 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
       work();
     },
 
-    hold() {
+    pause() {
       if (!isFollowing) return;
       isFollowing = false;
       isFreshStale = true;
@@ -274,7 +282,7 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
       work();
     },
 
-    hear(changes) {
+    applyChanges(changes) {
       for (const { area, ids, count, added } of changes) {
         if (area !== "messages") continue;
         const touched = ids.map(numberOf).filter((number) => rows.get(number) !== undefined);
@@ -282,7 +290,7 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
         const mayMove = added > 0 || options.matchesLater || !isAllKnown;
         isFreshStale ||= mayMove;
         isTopStale ||= mayMove || touched.length > 0;
-        doubt(isAllKnown ? touched : numbersOf([...rows.all()]));
+        invalidate(isAllKnown ? touched : numbersOf([...rows.all()]));
       }
       work();
     },
@@ -290,7 +298,7 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
     readAgain() {
       isTopStale = true;
       isFreshStale = true;
-      doubt(numbersOf([...rows.all()]));
+      invalidate(numbersOf([...rows.all()]));
       work();
     },
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { MessageRow } from "./held-rows.ts";
+import type { MessageRow } from "./cached-rows.ts";
 import { dayOf, rejectionWords, rowSentence, shortCount, shortened, untilWords } from "./row-words.ts";
 
 /** Noon here, wherever here is. */

@@ -1,7 +1,7 @@
 /** The words of the list, and of the stages above it. */
 
 import { clockTime, count, span } from "../../kit/words.ts";
-import type { MessageRow } from "./held-rows.ts";
+import type { MessageRow } from "./cached-rows.ts";
 
 const rejections: Record<string, string> = {
   missing_type: "type is missing",
@@ -12,7 +12,7 @@ const rejections: Record<string, string> = {
   message_too_large: "larger than 32 KB",
   batch_too_long: "over the limit of a batch",
   unknown_type: "unknown type",
-  invalid_type: "a member is of the wrong kind",
+  invalid_type: "a field has the wrong type",
   not_an_object: "not a JSON object",
   suppressed: "the user is suppressed",
 };
@@ -56,16 +56,16 @@ export function untilWords(nextAttemptAt: string | null, now: number | null): st
 }
 
 /** More of a name than a row has room for; names from outside may have 30 KB. */
-const mostShown = 200;
+const maxShown = 200;
 
 /** A name from outside, as much of it as can be seen. */
 export function shortened(name: string): string {
-  return name.length <= mostShown ? name : `${name.slice(0, mostShown).toWellFormed()}…`;
+  return name.length <= maxShown ? name : `${name.slice(0, maxShown).toWellFormed()}…`;
 }
 
 type RowFacts = { row: MessageRow; source: string; day: string | null; until: string };
 
-/** The whole row, for who hears it. */
+/** The whole row, for screen readers. */
 export function rowSentence({ row, source, day, until }: RowFacts): string {
   const user = userOf(row);
   const subject = subjectOf(row);

@@ -15,13 +15,13 @@ const most = 10;
 
 const hints: Record<FilterKey, string> = {
   type: "identify, track, …",
-  state: "where it is",
+  state: "delivery state",
   user: "userId or anonymousId",
   event: "event, name or group",
-  source: "where it came from",
+  source: "name or id of the source",
   status: "503, 5xx",
   attempts: "3, >3, <=3",
-  reason: "why it went nowhere",
+  reason: "why it wasn't delivered",
 };
 
 /** Whose values are known whole: the best one is meant when Enter is pressed. */
@@ -82,7 +82,7 @@ type SeenRow = {
   attempts: number;
 };
 
-/** Counts of the rows that are held; types and states come from the stats, sources from the configuration. */
+/** Counts of the cached rows; types and states come from the stats, sources from the configuration. */
 export function seenOf(
   rows: Iterable<SeenRow>,
   { byType, byState, sources }: { byType: Record<string, number>; byState: Record<string, number>; sources: readonly { name: string }[] },

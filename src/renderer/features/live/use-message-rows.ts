@@ -4,7 +4,7 @@ import { useEffect, useReducer, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { useFeed } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import type { ListFilter } from "./list-filter.ts";
+import type { ListFilter } from "./filter-text.ts";
 import { createMessageRows, type MessageRows } from "./message-rows.ts";
 
 type MessageRowsInput = { filter: ListFilter; matchesLater: boolean };
@@ -20,7 +20,7 @@ async function readPage({ limit, ...input }: ListFilter & { limit: number; curso
 /** Null: ask nothing. The rows of the filter before stay until those of the new one are there. */
 export function useMessageRows(input: MessageRowsInput | null, total: number | undefined): MessageRows | null {
   const [shown, setShown] = useState<MessageRows | null>(null);
-  const [, drawAgain] = useReducer((n: number) => n + 1, 0);
+  const [, rerender] = useReducer((n: number) => n + 1, 0);
   const key = input === null ? null : JSON.stringify(input.filter);
 
   const latestTotal = useRef(total);
@@ -44,16 +44,16 @@ export function useMessageRows(input: MessageRowsInput | null, total: number | u
       },
       onChange() {
         if (rows.loaded() || rows.error() !== null) setShown(rows);
-        drawAgain();
+        rerender();
       },
     });
     if (latestTotal.current !== undefined) rows.totalIs(latestTotal.current);
-    const stopHearing = useFeed.subscribe(({ changes, missed }, before) => {
+    const unsubscribe = useFeed.subscribe(({ changes, missed }, before) => {
       if (missed !== before.missed) rows.readAgain();
-      if (changes !== before.changes) rows.hear(changes);
+      if (changes !== before.changes) rows.applyChanges(changes);
     });
     return () => {
-      stopHearing();
+      unsubscribe();
       rows.stop();
     };
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the input

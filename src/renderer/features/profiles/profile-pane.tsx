@@ -1,16 +1,15 @@
 /** One profile: its traits, what the user did, which audiences the user is in, and how the identities were joined. */
 
+import { type ReactNode, useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count } from "../../kit/words.ts";
+import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
-import { filterHref } from "../live/filter-href.ts";
-import { Part, SeenAt } from "./facts.tsx";
-import { Events } from "./profile-events.tsx";
-import { profileName, valueText, type ProfileDetails } from "./profile-words.ts";
+import { filterHref } from "../details/places.ts";
+import { type ProfileDetails, profileName, valueText } from "./profile-words.ts";
 
 export function ProfilePane({ id, others }: { id: string; others: readonly Other[] }) {
   const { answer: profile, error } = useLive("profiles.get", { id });
@@ -46,7 +45,7 @@ export function ProfilePane({ id, others }: { id: string; others: readonly Other
         )}
       </header>
       <div className="pane-body">
-        <section className="section profile-summary" aria-label="In short">
+        <section className="section profile-summary" aria-label="Summary">
           <p className="muted">
             First seen <SeenAt at={profile.firstSeenAt} />, last <SeenAt at={profile.lastSeenAt} />; {count(profile.events)}{" "}
             {profile.events === 1 ? "event" : "events"}.
@@ -67,7 +66,7 @@ function Gone({ error }: { error: Error }) {
     <section className="pane editor" aria-label="No profile">
       <div className="settled">
         <ProblemText error={error} />
-        <p className="muted">It may have been joined to another profile, or deleted.</p>
+        <p className="muted">It may have been merged into another profile, or deleted.</p>
       </div>
     </section>
   );
@@ -82,7 +81,7 @@ function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
         <span key={id}>
           {place > 0 ? ", " : ""}
           <a className="link isolate" href={hashOf({ view: "sources", path: [id], query: {} })}>
-            {sources.find((source) => source.id === id)?.name ?? "a source that is gone"}
+            {sources.find((source) => source.id === id)?.name ?? "a deleted source"}
           </a>
         </span>
       ))}
@@ -93,11 +92,7 @@ function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
 
 function Memberships({ profile: { memberships, computed } }: { profile: ProfileDetails }) {
   return (
-    <Part
-      title="Audiences and computed traits"
-      number={memberships.length + computed.length}
-      none="In no audience that receivers were told of."
-    >
+    <Part title="Audiences and computed traits" number={memberships.length + computed.length} none="Not in any audience that was sent.">
       <ul className="facts">
         {memberships.map(({ id, name, key, since }) => (
           <li key={id}>
@@ -106,7 +101,7 @@ function Memberships({ profile: { memberships, computed } }: { profile: ProfileD
             </a>
             <code className="clip isolate">{key}: true</code>
             <span className="quiet">
-              told <SeenAt at={since} />
+              sent <SeenAt at={since} />
             </span>
           </li>
         ))}
@@ -119,7 +114,7 @@ function Memberships({ profile: { memberships, computed } }: { profile: ProfileD
               {key}: {valueText(value)}
             </code>
             <span className="quiet">
-              told <SeenAt at={since} />
+              sent <SeenAt at={since} />
             </span>
           </li>
         ))}
@@ -130,7 +125,7 @@ function Memberships({ profile: { memberships, computed } }: { profile: ProfileD
 
 function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
   return (
-    <Part title="Traits" number={traitList.length} none="No identify has brought a trait yet.">
+    <Part title="Traits" number={traitList.length} none="No identify call has set a trait yet.">
       <ul className="facts">
         {traitList.slice(0, 500).map(({ name, value, at, messageId }) => (
           <li key={name}>
@@ -138,7 +133,7 @@ function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
             <code className="clip isolate" title={valueText(value)}>
               {valueText(value)}
             </code>
-            <a className="link quiet" href={hashOf({ view: "live", path: [messageId], query: {} })} title="The identify that brought it">
+            <a className="link quiet" href={hashOf({ view: "live", path: [messageId], query: {} })} title="The identify call that set it">
               <SeenAt at={at} />
             </a>
           </li>
@@ -164,6 +159,64 @@ function Groups({ groups }: { groups: ProfileDetails["groups"] }) {
           </li>
         ))}
       </ul>
+    </Part>
+  );
+}
+
+/** Parts of a profile's page: a heading with what stands below it, and a time of the clock. */
+export function SeenAt({ at }: { at: string }) {
+  const time = Date.parse(at);
+  return (
+    <span className="due" title={calendarDate(time)}>
+      {clockTime(time)}
+    </span>
+  );
+}
+
+/** A heading with how many there are, and a sentence when there are none. */
+export function Part({ title, number, none, children }: { title: string; number: number; none: string; children: ReactNode }) {
+  return (
+    <section className="section" aria-label={title}>
+      <div className="section-head">
+        <h3>{title}</h3>
+        <span className="quiet">{number === 0 ? "" : count(number)}</span>
+      </div>
+      {number === 0 ? <p className="quiet">{none}</p> : children}
+    </section>
+  );
+}
+
+const firstShown = 50;
+
+/** The events of a user: how often, when last, and the last properties. */
+function Events({ events }: { events: ProfileDetails["eventList"] }) {
+  const [open, setOpen] = useState<string | null>(null);
+  const most = Math.max(1, ...events.map((event) => event.count));
+  return (
+    <Part title="Events" number={events.length} none="No track call for this user yet.">
+      <ul className="event-facts">
+        {events.slice(0, firstShown).map((event) => (
+          <li key={event.event}>
+            <span className="clip isolate">{event.event}</span>
+            <span className="event-bar" aria-hidden="true">
+              <i style={{ inlineSize: `${Math.max(3, (event.count / most) * 100)}%` }} />
+            </span>
+            <span className="right">{count(event.count)} ×</span>
+            <a className="link quiet" href={hashOf({ view: "live", path: [event.lastMessageId], query: {} })} title="Most recent">
+              <SeenAt at={event.lastAt} />
+            </a>
+            <IconButton
+              icon={open === event.event ? "up" : "down"}
+              small
+              label={`Last properties of ${event.event}`}
+              aria-expanded={open === event.event}
+              onClick={() => setOpen(open === event.event ? null : event.event)}
+            />
+            {open === event.event ? <code className="event-last isolate">{valueText(event.lastProperties)}</code> : null}
+          </li>
+        ))}
+      </ul>
+      {events.length > firstShown ? <p className="quiet">and {count(events.length - firstShown)} more</p> : null}
     </Part>
   );
 }

@@ -1,4 +1,4 @@
-/** How a profile and what is known of it are said. */
+/** The texts of a profile. */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 
@@ -6,14 +6,14 @@ export type Profile = AnswerOf<"profiles.list">["items"][number];
 export type ProfileDetails = AnswerOf<"profiles.get">;
 
 export function profileName({ userId, anonymousId }: Pick<Profile, "userId" | "anonymousId">): string {
-  return userId ?? anonymousId ?? "(nobody)";
+  return userId ?? anonymousId ?? "(no id)";
 }
 
 export const historyWords: Record<ProfileDetails["history"][number]["kind"], string> = {
   created: "first seen",
   identified: "identified",
-  merged: "joined",
-  moved: "moved on",
+  merged: "merged",
+  moved: "moved",
 };
 
 const longestValue = 240;

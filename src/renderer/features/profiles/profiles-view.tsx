@@ -1,16 +1,15 @@
 /** Profiles: who came to be known from the messages, with everything that is known of one beside the list. */
 
 import { useState } from "react";
-import { TextField, Button } from "../../kit/controls.tsx";
+import { Button, TextField } from "../../kit/controls.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
-import { Identities } from "./profile-identities.tsx";
-import { ProfilePane } from "./profile-pane.tsx";
-import { profileName, type Profile } from "./profile-words.ts";
+import { Part, ProfilePane, SeenAt } from "./profile-pane.tsx";
+import { historyWords, type Profile, type ProfileDetails, profileName } from "./profile-words.ts";
 import "./profiles.css";
 
 const pageSize = 100;
@@ -64,7 +63,7 @@ export function ProfilesView() {
         {audienceId === undefined ? null : (
           <span className="chip">
             <b>in</b>
-            <span className="clip isolate">{audience?.name ?? "an audience that is gone"}</span>
+            <span className="clip isolate">{audience?.name ?? "a deleted audience"}</span>
             <Button look="quiet" small aria-label="Show all profiles" onClick={() => change({ query: { audience: null } })}>
               ×
             </Button>
@@ -89,7 +88,7 @@ export function ProfilesView() {
       {answer.nextCursor === null ? null : (
         <li className="list-note">
           {limit >= most ? (
-            <span className="muted">These are the {count(most)} last seen. Find others by their id.</span>
+            <span className="muted">Showing the {count(most)} most recent. Find others by id.</span>
           ) : (
             <Button small look="quiet" onClick={() => setLimit(Math.min(limit + pageSize, most))}>
               Show {pageSize} more
@@ -107,22 +106,22 @@ export function ProfilesView() {
       list={list}
       editor={
         current === undefined ? (
-          <NothingHere label="No profile" title={isEmpty ? "Nobody is known yet" : "No profile is open"}>
-            Profiles are built from the messages that come in: traits from identify, groups, what each user did, and the identities that an
-            identify or an alias joins. Send a message, compose one with <kbd>n</kbd>, or start with the demo shop in Live.
-          </NothingHere>
+          <EmptyState label="No profile" title={isEmpty ? "No profiles yet" : "No profile is open"}>
+            Profiles are built from incoming messages: traits from identify calls, groups, the events of each user, and the identities that
+            an identify or an alias merges. Send a message, compose one with <kbd>n</kbd>, or open the demo shop in Live.
+          </EmptyState>
         ) : (
           <ProfilePane key={current} id={current} others={others} />
         )
       }
-      evidence={current === undefined ? undefined : { label: "Who this is", content: <Identities key={current} id={current} /> }}
+      evidence={current === undefined ? undefined : { label: "Identities", content: <Identities key={current} id={current} /> }}
     />
   );
 }
 
 function noneSentence(search: string, audienceId: string | undefined): string {
-  if (search !== "") return "No identity begins with this.";
-  return audienceId === undefined ? "There is no profile." : "Nobody is in this audience.";
+  if (search !== "") return "No identity starts with this.";
+  return audienceId === undefined ? "No profiles." : "No users in this audience.";
 }
 
 function ProfileDetail({ profile: { lastSeenAt, audiences, userId } }: { profile: Profile }) {
@@ -131,6 +130,55 @@ function ProfileDetail({ profile: { lastSeenAt, audiences, userId } }: { profile
       seen <span className="due">{clockTime(Date.parse(lastSeenAt))}</span>
       {userId === null ? <span className="quiet"> anonymous</span> : null}
       {audiences.length === 0 ? null : <span className="quiet"> in {audiences.join(", ")}</span>}
+    </>
+  );
+}
+
+const firstShown = 100;
+
+/** A profile's identities, and the history of how they came together. */
+function Identities({ id }: { id: string }) {
+  const { answer } = useLive("profiles.get", { id });
+  return (
+    <section className="pane" aria-label="Identities and their history">
+      <header className="pane-title">
+        <h3>Identity</h3>
+      </header>
+      <div className="pane-body">{answer === undefined ? null : <Joined profile={answer} />}</div>
+    </section>
+  );
+}
+
+function Joined({ profile: { identities, history } }: { profile: ProfileDetails }) {
+  return (
+    <>
+      <Part title="Identities" number={identities.length} none="">
+        <ul className="facts">
+          {identities.slice(0, firstShown).map(({ kind, value, since }) => (
+            <li key={`${kind} ${value}`}>
+              <span className="muted">{kind}</span>
+              <code className="clip isolate" title={value}>
+                {value}
+              </code>
+              <SeenAt at={since} />
+            </li>
+          ))}
+        </ul>
+        {identities.length > firstShown ? <p className="quiet">and {count(identities.length - firstShown)} more</p> : null}
+      </Part>
+      <Part title="How they were merged" number={history.length} none="">
+        <ol className="history">
+          {history.slice(-firstShown).map(({ at, kind, detail, messageId }) => (
+            <li key={`${at} ${kind} ${detail}`}>
+              <a className="link" href={hashOf({ view: "live", path: [messageId], query: {} })} title="Open the message">
+                <SeenAt at={at} />
+              </a>
+              <span className="strong">{historyWords[kind]}</span>
+              <span className="muted isolate">{detail}</span>
+            </li>
+          ))}
+        </ol>
+      </Part>
     </>
   );
 }

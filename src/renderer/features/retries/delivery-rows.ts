@@ -4,7 +4,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { errorOf } from "../../kit/error-of.ts";
+import { errorOf } from "../../kit/use-action.ts";
 
 export type DeliveryRow = AnswerOf<"deliveries.list">["items"][number];
 
@@ -12,7 +12,7 @@ type DeliveryRowsOptions = {
   read: (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"deliveries.list">>;
   /** Where the list goes on after a row. */
   cursorAfter: (row: DeliveryRow) => string;
-  /** Answers what cancels it. */
+  /** Returns a cancel function. */
   later: (ms: number, run: () => void) => () => void;
   onChange: () => void;
 };
@@ -40,7 +40,7 @@ export type DeliveryRows = {
 const margin = 40;
 
 /** What one reading may ask for. */
-const mostRead = 1000;
+const maxRead = 1000;
 
 /** From one place that is remembered to the next. */
 const placeStep = 50;
@@ -95,7 +95,7 @@ export function createDeliveryRows({ read, cursorAfter, later, onChange }: Deliv
     isStale = false;
     const place = Math.max(...[...places.keys()].filter((each) => each <= wantedFirst()));
     const cursor = places.get(place);
-    const limit = Math.min(mostRead, Math.max(view.last, view.first) + margin + 1 - place);
+    const limit = Math.min(maxRead, Math.max(view.last, view.first) + margin + 1 - place);
     const { items, nextCursor, total: matching } = await read({ limit, ...(cursor === undefined ? {} : { cursor }) });
     if (place > 0 && items.length === 0) {
       // Nothing is left of what stood here.

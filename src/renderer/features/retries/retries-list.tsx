@@ -1,23 +1,20 @@
 /** All lanes together under one axis of clock time, as many of them at a time as the window shows. */
 
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, type CSSProperties } from "react";
+import { type CSSProperties, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { documented, profileOf } from "../../../domain/retry.ts";
 import type { DeliveryState } from "../../../domain/states.ts";
+import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
 import { clockTime } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
-import type { ScaleName } from "../timeline/scale.ts";
-import { labelsAround, nowX, type AroundNow } from "./around-now.ts";
+import type { ScaleName } from "../timeline/timeline-layout.ts";
 import type { DeliveryRow, DeliveryRows } from "./delivery-rows.ts";
+import { type NowAxis, labelsAround, nowX } from "./now-axis.ts";
 import { RetryRow } from "./retry-row.tsx";
 
 const rowPx = 20;
 const headPx = 26;
-
-/** Rows beyond the edges, ready for a turn of the wheel. */
-const marginRows = 10;
 
 const [hour, farthest] = [3_600_000, 30 * 86_400_000];
 
@@ -40,25 +37,17 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
   /** Without an id, the row of that place is still being read. */
   const [active, setActive] = useState<{ place: number; id: string | null } | null>(null);
   const count = rows.count();
-  const virtual = useVirtualizer({
-    count,
-    getScrollElement: () => body.current,
-    estimateSize: () => rowPx,
-    overscan: marginRows,
-    scrollMargin: headPx,
-    scrollPaddingStart: headPx,
-  });
-  const items = virtual.getVirtualItems();
-  const surroundings = useMemo(() => whereTo(destinations, profiles), [destinations, profiles]);
+  const list = useRowList({ grid: body, count, rowPx, headPx });
+  const { first, last } = list;
+  const targets = useMemo(() => targetsOf(destinations, profiles), [destinations, profiles]);
   const thisHour = Math.floor(now / hour) * hour;
   const oldestAt = rows.oldestAt();
   const axis = useMemo(
-    () => axisOf({ oldestAt, state, scale, width, now: thisHour, longest: surroundings.longest }),
-    [oldestAt, state, scale, width, thisHour, surroundings],
+    () => axisOf({ oldestAt, state, scale, width, now: thisHour, longest: targets.longest }),
+    [oldestAt, state, scale, width, thisHour, targets],
   );
 
-  const [firstShown, lastShown] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
-  useEffect(() => rows.look(firstShown, lastShown), [rows, firstShown, lastShown]);
+  useEffect(() => rows.look(first, Math.max(first, last)), [rows, first, last]);
 
   const found = active === null || active.id === null ? null : rows.positionOf(active.id);
   const place = Math.min(Math.max(0, count - 1), found ?? active?.place ?? 0);
@@ -70,28 +59,16 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
   const move = (to: number): void => {
     const next = Math.min(count - 1, Math.max(0, to));
     setActive({ place: next, id: rows.rowAt(next)?.id ?? null });
-    if (next >= 0) virtual.scrollToIndex(next);
+    if (next >= 0) list.reveal(next);
   };
-  const page = Math.max(1, Math.floor((body.current?.clientHeight ?? 0) / rowPx) - 2);
-  const steps: Record<string, number> = {
-    j: 1,
-    k: -1,
-    ArrowDown: 1,
-    ArrowUp: -1,
-    PageDown: page,
-    PageUp: -page,
-    Home: -count,
-    End: count,
-  };
-  const step = (key: string): void => {
-    const by = steps[key] ?? 0;
+  const moveBy = (by: number): void => {
     if (active === null) move(0);
     // The row has left: the one below it has taken its place.
     else move(place + (activeRow === undefined && active.id !== null && by > 0 ? by - 1 : by));
   };
   useKeys({
-    j: () => step("j"),
-    k: () => step("k"),
+    j: () => moveBy(1),
+    k: () => moveBy(-1),
     Enter: () => {
       if (activeRow !== undefined) onOpen(activeRow);
     },
@@ -103,21 +80,48 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
   const middle = nowX(axis);
   const nowText = `now ${clockTime(now)}`;
   const labels = useMemo(() => labelsAround(axis, "· now 00:00:00 ·"), [axis]);
+  const lines: ReactNode[] = [];
+  for (let position = first; position <= last; position += 1) {
+    const row = rows.rowAt(position);
+    if (row === undefined) {
+      lines.push(<div key={position} className="retries-row" role="presentation" />);
+      continue;
+    }
+    const { name, profile } = targets.of(row.destinationId);
+    lines.push(
+      <RetryRow
+        key={row.id}
+        id={`retry-${row.id}`}
+        place={position}
+        row={row}
+        destination={name}
+        profile={profile}
+        isActive={row.id === activeId}
+        onOpen={onOpen}
+        axis={axis}
+        now={now}
+        seed={settings.seed}
+        jitter={settings.jitter}
+      />,
+    );
+  }
   return (
     <div
       ref={body}
       className="retries-body"
       role="grid"
       tabIndex={0}
-      aria-label={state === "waiting" ? "Deliveries that are waiting, by due time" : `Deliveries that are ${state}, newest first`}
+      aria-label={state === "waiting" ? "Waiting deliveries, by due time" : `Deliveries that are ${state}, newest first`}
       aria-rowcount={count + 1}
-      aria-activedescendant={activeId === null || place < firstShown || place > lastShown ? undefined : `retry-${activeId}`}
-      onFocus={() => setActive((before) => before ?? { place: firstShown, id: rows.rowAt(firstShown)?.id ?? null })}
+      aria-activedescendant={activeId === null || place < first || place > last ? undefined : `retry-${activeId}`}
+      onFocus={() => setActive((before) => before ?? { place: first, id: rows.rowAt(first)?.id ?? null })}
       onKeyDown={(event) => {
-        if (!(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
+        const by = rowsMovedBy(event, list.pageRows);
+        if (by === undefined) return;
         event.preventDefault();
-        step(event.key);
+        moveBy(by);
       }}
+      onScroll={list.onScroll}
     >
       <div className="retries-head retries-columns" role="row" aria-rowindex={1}>
         <span role="columnheader">{state === "waiting" ? "due" : "reason"}</span>
@@ -137,42 +141,25 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
           rounds
         </span>
       </div>
-      <div className="retries-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
-        <div className="retries-over retries-columns" aria-hidden="true" style={{ "--now": `${middle}px` } as CSSProperties}>
-          <div className="retries-over-lane">
-            {axis.futureMs > 0 ? <div className="retries-future" /> : null}
-            <div className="retries-now" />
+      <RowSpace
+        list={list}
+        over={
+          <div className="retries-over retries-columns" aria-hidden="true" style={{ "--now": `${middle}px` } as CSSProperties}>
+            <div className="retries-over-lane">
+              {axis.futureMs > 0 ? <div className="retries-future" /> : null}
+              <div className="retries-now" />
+            </div>
           </div>
-        </div>
-        {items.map(({ index, start }) => {
-          const row = rows.rowAt(index);
-          if (row === undefined) return null;
-          const { name, profile } = surroundings.of(row.destinationId);
-          return (
-            <RetryRow
-              key={row.id}
-              id={`retry-${row.id}`}
-              top={start - headPx}
-              place={index}
-              row={row}
-              destination={name}
-              profile={profile}
-              isActive={row.id === activeId}
-              onOpen={onOpen}
-              axis={axis}
-              now={now}
-              seed={settings.seed}
-              jitter={settings.jitter}
-            />
-          );
-        })}
-      </div>
+        }
+      >
+        {lines}
+      </RowSpace>
     </div>
   );
 }
 
 /** The name and the retry profile of each destination, and the longest window of all. */
-function whereTo(destinations: Props["destinations"], profiles: Props["profiles"]) {
+function targetsOf(destinations: Props["destinations"], profiles: Props["profiles"]) {
   const known = new Map(destinations.map(({ id, name, retryProfile }) => [id, { name, profile: profileOf(profiles, retryProfile) }]));
   return {
     longest: [...known.values()].reduce((most, { profile }) => Math.max(most, profile.windowMs), hour),
@@ -183,7 +170,7 @@ function whereTo(destinations: Props["destinations"], profiles: Props["profiles"
 type AxisOptions = { oldestAt: number; state: DeliveryState; scale: ScaleName; width: number; now: number; longest: number };
 
 /** Waiting ones have a past and a future as long as the longest window; linear, the hour that matters. Settled ones have a past. */
-function axisOf({ oldestAt, state, scale, width, now, longest }: AxisOptions): AroundNow {
+function axisOf({ oldestAt, state, scale, width, now, longest }: AxisOptions): NowAxis {
   if (state === "waiting") {
     const side = scale === "linear" ? hour : longest;
     return { scale, width, pastMs: side, futureMs: side };

@@ -1,20 +1,19 @@
 /** Retries: all deliveries that wait for their next round, or that a user may retry, each a lane around now. */
 
+import { useEffect, useReducer, useState } from "react";
 import type { DeliveryState } from "../../../domain/states.ts";
 import { Choice, SelectField } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useFeed, useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { useScale } from "../timeline/kept-scale.ts";
-import { ScaleChoice } from "../timeline/scale-choice.tsx";
-import type { DeliveryRow } from "./delivery-rows.ts";
+import { ScaleChoice, useScale } from "../timeline/scale-choice.tsx";
+import { createDeliveryRows, type DeliveryRow, type DeliveryRows } from "./delivery-rows.ts";
 import { RetriesList } from "./retries-list.tsx";
 import { RetryAll } from "./retry-all.tsx";
-import { useDeliveryRows } from "./use-delivery-rows.ts";
 import "./retries.css";
 
 const states = ["waiting", "failed", "expired", "cancelled"] as const;
@@ -62,7 +61,7 @@ export function RetriesView() {
       </header>
       <ProblemText error={refusal ?? rows?.error() ?? null} />
       {rows?.isReady() === true && rows.total() === 0 ? (
-        <NothingHere state={state} destination={chosen?.name ?? null} />
+        <EmptyState state={state} destination={chosen?.name ?? null} />
       ) : rows === null || destinations === undefined || profiles === undefined || settings === undefined ? null : (
         <RetriesList
           // Each list begins at its own top.
@@ -95,23 +94,23 @@ function StateOption({ state, destinationId }: { state: RetriesState; destinatio
 const sentences: Record<RetriesState, { title: string; text: string }> = {
   waiting: {
     title: "No delivery is waiting",
-    text: "One waits here when a webhook answers 5xx, times out or cannot be reached. To see it happen, let a webhook of a destination point at a test endpoint that answers 503.",
+    text: "A delivery waits here when a webhook answers 5xx, times out or cannot be reached. To try it, point a webhook of a destination at a test endpoint that answers 503.",
   },
   failed: {
     title: "No delivery has failed",
-    text: "One fails when every webhook has answered with what is not retried, such as 410 or a bad certificate. It can be retried from here.",
+    text: "A delivery fails when no webhook can be retried any more, for example after 410 or a bad certificate. You can retry it here.",
   },
   expired: {
     title: "No delivery has expired",
-    text: "One expires when its retry window closes before a webhook answers 2xx. To see it happen, advance the clock by 4 h while deliveries are waiting.",
+    text: "A delivery expires when its retry window closes before a webhook answers 2xx. To try it, advance the clock by 4 h while deliveries are waiting.",
   },
   cancelled: {
     title: "No delivery has been cancelled",
-    text: "One is cancelled from the details of its message, or with its destination. It can be retried from here.",
+    text: "You can cancel a delivery in the details of its message. Deleting its destination cancels it too. You can retry it here.",
   },
 };
 
-function NothingHere({ state, destination }: { state: RetriesState & DeliveryState; destination: string | null }) {
+function EmptyState({ state, destination }: { state: RetriesState & DeliveryState; destination: string | null }) {
   const { title, text } = sentences[state];
   return (
     <div className="empty">
@@ -127,9 +126,43 @@ function NothingHere({ state, destination }: { state: RetriesState & DeliverySta
       <p className="muted retries-hint">{text}</p>
       <p>
         <a className="link" href={state === "waiting" ? "#/endpoints" : "#/retries"}>
-          {state === "waiting" ? "Open Test endpoints" : "Show what is waiting"}
+          {state === "waiting" ? "Open Test endpoints" : "Show waiting deliveries"}
         </a>
       </p>
     </div>
   );
+}
+
+type RowFilter = { state: DeliveryState; destinationId: string | null };
+
+/** Null: nothing has been read yet. */
+function useDeliveryRows({ state, destinationId }: RowFilter): DeliveryRows | null {
+  const key = `${state} ${destinationId ?? ""}`;
+  const [shown, setShown] = useState<{ key: string; rows: DeliveryRows } | null>(null);
+  const [, rerender] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    const isDue = state === "waiting";
+    const filter = { state, ...(destinationId === null ? {} : { destinationId }) };
+    const rows = createDeliveryRows({
+      read: (page) => call("deliveries.list", { ...filter, order: isDue ? "due" : "newest", ...page }),
+      cursorAfter: ({ id, nextAttemptAt }) => (isDue ? `${nextAttemptAt}/${id}` : id),
+      later(ms, run) {
+        const timer = window.setTimeout(run, ms);
+        return () => window.clearTimeout(timer);
+      },
+      onChange() {
+        setShown({ key, rows });
+        rerender();
+      },
+    });
+    const unsubscribe = useFeed.subscribe(({ changes, missed }, before) => {
+      const isTouched = changes !== before.changes && changes.some(({ area }) => area === "deliveries" || area === "messages");
+      if (isTouched || missed !== before.missed) rows.change();
+    });
+    return () => {
+      unsubscribe();
+      rows.stop();
+    };
+  }, [key, state, destinationId]);
+  return shown?.key === key ? shown.rows : null;
 }

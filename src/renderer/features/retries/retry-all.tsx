@@ -45,7 +45,7 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
   // Another filter is another question.
   useEffect(() => {
     if (!isRunning) setOpen(false);
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only the filter asks anew
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only the filter asks again
   }, [state, destinationId]);
 
   const close = (): void => setOpen(false);
@@ -62,7 +62,7 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
       <Dialog
         open={isOpen}
         onClose={close}
-        title={job === undefined ? (counted === null ? "Counting what matches" : `Retry ${deliveries(counted)} now?`) : titleOf(job)}
+        title={job === undefined ? (counted === null ? "Counting deliveries" : `Retry ${deliveries(counted)} now?`) : titleOf(job)}
         actions={
           jobId === null ? (
             <>
@@ -80,10 +80,10 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
       >
         {job === undefined ? (
           <p>
-            All that match <code>state:{state}</code>
+            All deliveries that match <code>state:{state}</code>
             {destinationName === null ? "" : " at "}
             {destinationName === null ? null : <bdi>{destinationName.slice(0, 100)}</bdi>}. Each gets one round now,{" "}
-            {state === "waiting" ? "at every webhook that may still be tried." : "at every webhook it has, and a new retry window."}
+            {state === "waiting" ? "at every webhook that may still be retried." : "at all its webhooks, with a new retry window."}
           </p>
         ) : (
           <Progress job={job} />
@@ -95,8 +95,8 @@ export function RetryAll({ state, destinationId, destinationName, total }: Props
 }
 
 function titleOf({ state, done, total }: Job): string {
-  if (state === "running") return `${count(done)} of ${count(total)} taken up`;
-  return state === "cancelled" ? `Cancelled after ${count(done)} of ${count(total)}` : `${deliveries(done)} taken up`;
+  if (state === "running") return `${count(done)} of ${count(total)} requeued`;
+  return state === "cancelled" ? `Cancelled after ${count(done)} of ${count(total)}` : `${deliveries(done)} requeued`;
 }
 
 function Progress({ job: { done, total, retried, state } }: { job: Job }) {
@@ -107,7 +107,7 @@ function Progress({ job: { done, total, retried, state } }: { job: Job }) {
       <div
         className="progress"
         role="progressbar"
-        aria-label="Deliveries taken up"
+        aria-label="Deliveries requeued"
         aria-valuemin={0}
         aria-valuemax={total}
         aria-valuenow={done}
@@ -115,8 +115,8 @@ function Progress({ job: { done, total, retried, state } }: { job: Job }) {
         <i style={{ "--p": `${part}%` } as React.CSSProperties} />
       </div>
       <p className="retries-progress" role="status">
-        {count(retried)} queued for a round now{moved > 0 ? `, ${count(moved)} had moved on meanwhile` : ""}
-        {state === "cancelled" ? ". The rest stay as they were." : "."}
+        {count(retried)} queued for a round now{moved > 0 ? `, ${count(moved)} had already changed state` : ""}
+        {state === "cancelled" ? ". The rest are unchanged." : "."}
       </p>
     </>
   );

@@ -4,16 +4,14 @@ import { memo, useMemo } from "react";
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { clockTime, span } from "../../kit/words.ts";
-import type { AroundNow } from "./around-now.ts";
 import type { DeliveryRow } from "./delivery-rows.ts";
-import { comingOf, drawLane, type LanePath, type RoundMark } from "./lane-marks.ts";
+import { type NowAxis, comingOf, drawLane, type LanePath, type RoundMark } from "./now-axis.ts";
 
 /** What every row needs to know beside its delivery. */
-type RowSurroundings = { axis: AroundNow; now: number; seed: number; jitter: boolean };
+type RowSurroundings = { axis: NowAxis; now: number; seed: number; jitter: boolean };
 
 type Props = RowSurroundings & {
   id: string;
-  top: number;
   place: number;
   row: DeliveryRow;
   destination: string;
@@ -22,20 +20,7 @@ type Props = RowSurroundings & {
   onOpen: (row: DeliveryRow) => void;
 };
 
-export const RetryRow = memo(function RetryRow({
-  id,
-  top,
-  place,
-  row,
-  destination,
-  profile,
-  isActive,
-  onOpen,
-  axis,
-  now,
-  seed,
-  jitter,
-}: Props) {
+export const RetryRow = memo(function RetryRow({ id, place, row, destination, profile, isActive, onOpen, axis, now, seed, jitter }: Props) {
   const marks = useMemo(
     () => row.marks.map(({ round, startedAt, outcome }): RoundMark => ({ round, at: Date.parse(startedAt), outcome })),
     [row],
@@ -45,15 +30,7 @@ export const RetryRow = memo(function RetryRow({
   const drawing = drawLane({ axis, now, marks, coming, startsAt: marks[0]?.at ?? parsed(row.firstAttemptAt), endsAt });
   const due = parsed(row.nextAttemptAt);
   return (
-    <div
-      id={id}
-      role="row"
-      aria-rowindex={place + 2}
-      aria-selected={isActive}
-      className="retries-row"
-      style={{ top }}
-      onClick={() => onOpen(row)}
-    >
+    <div id={id} role="row" aria-rowindex={place + 2} aria-selected={isActive} className="retries-row" onClick={() => onOpen(row)}>
       <span role="gridcell" className={`state ${row.state}`}>
         <StateGlyph state={row.state} />
         {due === null ? (

@@ -1,6 +1,8 @@
 /** Scenario files that the user has opened, recorded or written here; they stay in this browser until they are saved elsewhere. */
 
 import { create } from "zustand";
+import { usePlace } from "../../stores/place.ts";
+import { call } from "../../transport/transport.ts";
 
 const key = "hookyard.scenarios";
 
@@ -15,7 +17,7 @@ type OwnScenarios = {
   items: readonly OwnScenario[];
   /** What this browser refused to keep: there is no room for it. */
   error: Error | null;
-  /** Answers its id. */
+  /** Returns its id. */
   add(text: string, notes?: readonly string[]): string;
   change(id: string, text: string): void;
   remove(id: string): void;
@@ -43,7 +45,7 @@ export const useOwnScenarios = create<OwnScenarios>()((set, get) => {
     } catch {
       set({
         items,
-        error: new Error("There is no room left in this browser to keep this scenario. Save it as a file before you leave this page."),
+        error: new Error("The browser’s storage is full, so this scenario was not stored. Save it as a file before you leave this page."),
       });
     }
   };
@@ -61,3 +63,12 @@ export const useOwnScenarios = create<OwnScenarios>()((set, get) => {
     remove: (id) => keep(get().items.filter((item) => item.id !== id)),
   };
 });
+
+/** Makes a scenario of messages of the list, keeps it with the user's own and opens it. */
+export async function recordScenario(idsOf: () => Promise<readonly string[]>): Promise<void> {
+  const messageIds = [...(await idsOf())];
+  if (messageIds.length === 0) throw new Error("There are no messages to record.");
+  const { text, notes } = await call("scenarios.record", { messageIds });
+  const id = useOwnScenarios.getState().add(text, notes);
+  usePlace.getState().go({ view: "scenarios", path: ["own", id] });
+}

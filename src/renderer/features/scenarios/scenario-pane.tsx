@@ -1,21 +1,20 @@
 /** One scenario: what it is, run it, what came of its last run step by step, and its file beside that. */
 
-import { useDeferredValue, useEffect, useMemo, useState, type ReactNode } from "react";
-import type { ScenarioRunAnswer } from "../../../contract/scenarios.ts";
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import type { ScenarioProblem, ScenarioRunAnswer } from "../../../contract/scenarios.ts";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
-import { ListAndEditor, OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { ListAndEditor, type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { saveFile } from "./save-file.ts";
-import { ScenarioFile } from "./scenario-file.tsx";
 import { Problems, ScenarioSteps } from "./scenario-steps.tsx";
 import { fileNameIn, glyphs, reportWords } from "./scenario-words.ts";
 
@@ -79,7 +78,7 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
         <span className="grow" />
         {isRunning ? (
           <Button small icon="close" shortcut="r" onClick={stop}>
-            End the run
+            Stop
           </Button>
         ) : (
           <Button small look="primary" icon="send" shortcut="r" onClick={start}>
@@ -101,7 +100,7 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
           ]}
         />
       </header>
-      <div className="pane-body" role="group" aria-label="What came of it" tabIndex={0}>
+      <div className="pane-body" role="group" aria-label="Result" tabIndex={0}>
         <ProblemText error={refusal ?? error} />
         {description === null ? null : <p className="scenario-lead isolate">{description}</p>}
         {notes.map((note) => (
@@ -114,8 +113,8 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
             <Problems problems={problems} toLine={toLine} />
           ) : (
             <p className="scenario-lead">
-              Not run yet. It runs in a pipeline of its own, in memory and on a clock of its own: nothing of it appears in Live, and hours
-              of retries take as long as their requests.
+              Not run yet. A scenario runs in its own in-memory pipeline with its own clock: nothing appears in Live, and hours of retries
+              take only as long as their requests.
             </p>
           )
         ) : (
@@ -140,7 +139,7 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
         action="Delete"
         onConfirm={() => Promise.resolve(own?.remove())}
       >
-        It is kept in this browser only. Save it as a file first if you want to run it again.
+        It is stored in this browser only. Save it as a file first if you want to run it again.
       </ConfirmDialog>
     </section>
   );
@@ -150,7 +149,7 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
     <section className="pane" aria-label="File">
       <header className="pane-title">
         <h2>File</h2>
-        <span className="muted clip">{own === null ? file : "yours, kept in this browser"}</span>
+        <span className="muted clip">{own === null ? file : "yours, stored in this browser"}</span>
         <span className="grow" />
         {own === null ? (
           <Button small onClick={() => onCopy(text)}>
@@ -168,4 +167,53 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
     </section>
   );
   return <ListAndEditor name="scenarios" title="Scenarios" list={list} editor={editor} evidence={{ label: "File", content }} />;
+}
+
+/** That of the mono face. */
+const linePx = 18;
+
+type ScenarioFileProps = {
+  text: string;
+  problems: readonly ScenarioProblem[];
+  /** The line that is pointed at; a new object scrolls to it again. */
+  pointed: { line: number } | null;
+  /** Null: it comes with Hookyard and stays as it is. */
+  onChange: ((text: string) => void) | null;
+};
+
+/** The text of a scenario with its line numbers, to read or to edit. The textarea is as high as its text: what scrolls is around both. */
+function ScenarioFile({ text, problems, pointed, onChange }: ScenarioFileProps) {
+  const pane = useRef<HTMLDivElement>(null);
+  const lines = text.split("\n").length;
+  const wrong = new Set(problems.map(({ line }) => line));
+  useEffect(() => {
+    if (pointed === null || pane.current === null) return;
+    const { current } = pane;
+    const top = (pointed.line - 1) * linePx;
+    if (top < current.scrollTop || top > current.scrollTop + current.clientHeight - 2 * linePx)
+      current.scrollTop = Math.max(0, top - current.clientHeight / 3);
+  }, [pointed]);
+  return (
+    <div className="pane-body bytes scenario-file" ref={pane}>
+      {pointed === null ? null : <div className="pointed" style={{ top: (pointed.line - 1) * linePx + 8 }} />}
+      <div className="line-numbers" aria-hidden="true">
+        {Array.from({ length: lines }, (_, place) => (
+          <span key={place} className={wrong.has(place + 1) ? "wrong" : undefined}>
+            {place + 1}
+          </span>
+        ))}
+      </div>
+      <textarea
+        aria-label="The scenario's file"
+        value={text}
+        rows={lines}
+        wrap="off"
+        spellCheck={false}
+        autoComplete="off"
+        readOnly={onChange === null}
+        aria-invalid={problems.length > 0}
+        onChange={(event) => onChange?.(event.currentTarget.value)}
+      />
+    </div>
+  );
 }

@@ -71,7 +71,7 @@ function Expectation({ expectation, toLine }: { expectation: ScenarioExpectation
       <div className="expectation-line">
         <span className={passed ? "tone delivered" : "tone failed"}>
           <StateGlyph state={passed ? "checked" : "failed"} />
-          <span className="sr">{passed ? "as expected:" : "not as expected:"}</span>
+          <span className="sr">{passed ? "passed:" : "failed:"}</span>
         </span>
         <span className="isolate">{text}</span>
         <LineLink line={line} toLine={toLine} />
@@ -82,7 +82,7 @@ function Expectation({ expectation, toLine }: { expectation: ScenarioExpectation
           {differences.map((difference) => (
             <Difference key={difference.of} difference={difference} />
           ))}
-          {moreDifferences > 0 ? <p className="quiet">and {moreDifferences} more that were not as expected</p> : null}
+          {moreDifferences > 0 ? <p className="quiet">and {moreDifferences} more that differ</p> : null}
         </>
       )}
     </li>
@@ -112,7 +112,7 @@ function Difference({ difference: { of, expected, actual, attempts, attemptsBefo
       </summary>
       <Against expected={expected} actual={actual} />
       {attemptsBefore > 0 ? <p className="quiet">{attemptsBefore} attempts before these</p> : null}
-      <ol aria-label="Attempts behind it">
+      <ol aria-label="Attempts">
         {attempts.map((attempt, place) => (
           // oxlint-disable-next-line react/no-array-index-key -- a round may hold two attempts at one webhook's URL
           <li key={place}>
@@ -134,7 +134,7 @@ function outcomeOf(attempt: ScenarioDifference["attempts"][number]) {
 
 export function Problems({ problems, toLine }: { problems: readonly ScenarioProblem[]; toLine: ToLine }) {
   return (
-    <ul className="scenario-problems" aria-label="What is wrong with the file">
+    <ul className="scenario-problems" aria-label="Problems in the file">
       {problems.map(({ line, column, message }) => (
         <li key={`${line}:${column}:${message}`}>
           <StateGlyph state="failed" />

@@ -6,8 +6,8 @@ test.each([
   ["name: An outage, and recovery\nsteps: []\n", "An outage, and recovery", "an-outage-and-recovery.yaml"],
   ["# first\nname: 'Quoted: once'\n", "Quoted: once", "quoted-once.yaml"],
   ['name: "Ünïcode 日本"', "Ünïcode 日本", "ünïcode-日本.yaml"],
-  ["steps: []", "without a name", "without-a-name.yaml"],
-  ["name:   \n", "without a name", "without-a-name.yaml"],
+  ["steps: []", "unnamed", "unnamed.yaml"],
+  ["name:   \n", "unnamed", "unnamed.yaml"],
   ["name: ../../etc", "../../etc", "etc.yaml"],
   ["name: '!!!'", "!!!", "scenario.yaml"],
 ])("the file %j is called %j and saved as %j", (text, name, file) => {
@@ -47,6 +47,6 @@ test("a report says how far it came, and how long that was on the clock", () => 
 
 test("times and attempts are said in few words", () => {
   expect([0, 12, 11_000, 5_400_000].map(elapsedWords)).toEqual(["+0 s", "+12 ms", "+11 s", "+1 h 30 m"]);
-  const attempt = { elapsedMs: 0, round: 2, webhook: "Warehouse", result: "timeout", heldMs: 5000, error: "No answer came." };
-  expect(attemptWords(attempt)).toBe("round 2, Warehouse: timeout, held for 5 s. No answer came.");
+  const attempt = { elapsedMs: 0, round: 2, webhook: "Warehouse", result: "timeout", heldMs: 5000, error: "No response." };
+  expect(attemptWords(attempt)).toBe("round 2, Warehouse: timeout, held for 5 s. No response.");
 });

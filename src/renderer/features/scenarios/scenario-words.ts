@@ -8,7 +8,7 @@ import { span } from "../../kit/words.ts";
 export function nameIn(text: string): string {
   const named = /^name:[ \t]*(\S.*?)[ \t]*$/m.exec(text)?.[1] ?? "";
   const bare = /^(["'])(.*)\1$/.exec(named)?.[2] ?? named;
-  return bare === "" ? "without a name" : bare;
+  return bare === "" ? "unnamed" : bare;
 }
 
 /** `outage-of-90-minutes.yaml` */

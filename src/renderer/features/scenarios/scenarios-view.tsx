@@ -8,15 +8,14 @@ import type { ReadyScenario, ScenarioRunAnswer } from "../../../contract/scenari
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
-import { newScenario } from "./new-scenario.ts";
-import { useOwnScenarios, type OwnScenario } from "./own-scenarios.ts";
-import { ScenarioPane, type Scenario } from "./scenario-pane.tsx";
+import { type OwnScenario, useOwnScenarios } from "./own-scenarios.ts";
+import { type Scenario, ScenarioPane } from "./scenario-pane.tsx";
 import { glyphs, nameIn } from "./scenario-words.ts";
 import "./scenarios.css";
 
@@ -91,8 +90,8 @@ export function ScenariosView() {
             }}
           />
           <p className="quiet">
-            To record one, filter Live to what happened, then choose a scenario in its export menu. <code>hookyard run FILE</code> runs the
-            same files without a window.
+            To record one, filter Live to the messages, then choose a scenario in the export menu. <code>hookyard run FILE</code> runs the
+            same files from the command line.
           </p>
         </section>
       }
@@ -110,16 +109,16 @@ export function ScenariosView() {
         isEmpty
         list={list}
         editor={
-          <NothingHere
+          <EmptyState
             label="No scenario"
-            title={openFile === undefined ? "Write the first scenario" : "There is no such scenario"}
-            action={{ label: "Begin with an example", run: () => add(newScenario) }}
+            title={openFile === undefined ? "Write the first scenario" : "Scenario not found"}
+            action={{ label: "Start with an example", run: () => add(newScenario) }}
             more={<Button onClick={() => chooser.current?.click()}>Open a file…</Button>}
             error={problem}
           >
             A scenario is a file of sources, destinations, test endpoints, messages to send, clock moves and expectations. It runs the whole
-            pipeline in memory, hours in a moment, and says what was not as expected.
-          </NothingHere>
+            pipeline in memory, hours in seconds, and reports what differs from the expectations.
+          </EmptyState>
         }
       />
     );
@@ -176,3 +175,24 @@ function fromOwn(
     },
   };
 }
+
+/** Where a new scenario begins: short, complete, and it passes. */
+const newScenario = `name: A new scenario
+
+endpoints:
+  Receiver: [{ status: 503, times: 2 }, { status: 200 }]
+
+destinations:
+  Shop:
+    webhooks: [{ endpoint: Receiver }]
+    sharedSecret: s3cret
+
+steps:
+  - send: { type: track, event: Order Completed, userId: u_1042 }
+
+  - name: The receiver recovers in the third round
+    expect:
+      - deliveries: { count: 1, state: delivered, within: 5m }
+      - attempts: { of: { result: 503 }, count: 2 }
+      - requests: { of: { endpoint: Receiver }, signature: valid }
+`;

@@ -1,12 +1,11 @@
 /** The configuration as one readable file: saved from here, and read back in. */
 
-import { useRef, useState, type ChangeEvent } from "react";
+import { type ChangeEvent, useRef, useState } from "react";
 import type { InputOf } from "../../../contract/contract.ts";
 import { Button, CheckField } from "../../kit/controls.tsx";
-import { errorOf } from "../../kit/error-of.ts";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { useAction } from "../../kit/use-action.ts";
+import { errorOf, useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { call } from "../../transport/transport.ts";
 
@@ -16,39 +15,37 @@ export function ConfigurationSection() {
   const [done, setDone] = useState<string | null>(null);
   const file = useRef<HTMLInputElement>(null);
 
-  const telling = (action: () => Promise<string>): void =>
+  const reporting = (action: () => Promise<string>): void =>
     run(async () => {
       setDone(null);
       setDone(await action());
     });
   const save = (): void =>
-    telling(async () => {
+    reporting(async () => {
       const document = await call("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
-      return secrets
-        ? "Saved, with the shared secrets and credentials in readable form."
-        : "Saved, without the shared secrets and credentials.";
+      return secrets ? "Saved with the shared secrets and credentials in plain text." : "Saved without the shared secrets and credentials.";
     });
   const read = ({ currentTarget: input }: ChangeEvent<HTMLInputElement>): void => {
     const [chosen] = input.files ?? [];
     input.value = "";
     if (chosen === undefined) return;
-    telling(async () => {
+    reporting(async () => {
       const { created, updated, missing = [] } = await call("configuration.import", documentOf(await chosen.text(), chosen.name));
       const toEnter =
-        missing.length === 0 ? "" : ` These credentials were left out of the file: enter them in Destinations. ${missing.join("; ")}.`;
-      return `Read ${chosen.name}: ${count(created)} made, ${count(updated)} changed, everything else left as it was.${toEnter}`;
+        missing.length === 0 ? "" : ` The file has no values for these credentials: enter them in Destinations. ${missing.join("; ")}.`;
+      return `Imported ${chosen.name}: ${count(created)} created, ${count(updated)} updated.${toEnter}`;
     });
   };
 
   return (
     <>
       <p className="muted">
-        Sources, destinations, test endpoints, retry profiles, audiences, computed traits, simulated clients and settings. Reading a file
-        makes what is new, changes what has the same write key or name, and leaves everything else.
+        Sources, destinations, test endpoints, retry profiles, audiences, computed traits, simulated clients and settings. Importing a file
+        creates new items, updates those with the same write key or name, and leaves everything else.
       </p>
       <CheckField
-        label="With the shared secrets and credentials, in readable form"
+        label="Include the shared secrets and credentials in plain text"
         checked={secrets}
         onChange={(event) => setSecrets(event.currentTarget.checked)}
       />
@@ -56,7 +53,7 @@ export function ConfigurationSection() {
         <Button icon="save" onClick={save}>
           Save as a file
         </Button>
-        <Button onClick={() => file.current?.click()}>Read a file…</Button>
+        <Button onClick={() => file.current?.click()}>Import a file…</Button>
         <input
           ref={file}
           type="file"

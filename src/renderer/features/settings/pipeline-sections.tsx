@@ -40,7 +40,7 @@ export function DeliverySection() {
         text={settings.vendor}
         hint={
           <>
-            Requests say <code>User-Agent: {settings.vendor}/1.0</code>
+            Requests carry <code>User-Agent: {settings.vendor}/1.0</code>
           </>
         }
         onCommit={(vendor) => update({ vendor })}
@@ -51,11 +51,11 @@ export function DeliverySection() {
         inputMode="numeric"
         text={String(settings.seed)}
         check={wholeNumber("The seed")}
-        hint="Feeds jitter, random failures and shares of faults: the same seed, configuration and input give the same attempts at the same clock times."
+        hint="Used for jitter, random failures and fault shares: the same seed, configuration and input give the same attempts at the same clock times."
         onCommit={(text) => update({ seed: Number(text) })}
       />
       <CheckField
-        label="Jitter: move each retry by the share that its profile says, drawn from the seed"
+        label="Jitter: shift each retry by the share in its profile, drawn from the seed"
         checked={settings.jitter}
         onChange={(event) => set({ jitter: event.currentTarget.checked })}
       />
@@ -65,7 +65,7 @@ export function DeliverySection() {
         inputMode="numeric"
         text={String(settings.laneConnections)}
         check={wholeNumber("The number of connections")}
-        hint="Each webhook has a lane of its own, so that one that hangs delays nothing else."
+        hint="Each webhook has its own connections, so a webhook that hangs does not delay others."
         onCommit={(text) => update({ laneConnections: Number(text) })}
       />
     </>
@@ -73,8 +73,8 @@ export function DeliverySection() {
 }
 
 const unknownKeySentences = {
-  explain: "They get 401 with the reason, and are kept under Sources, where the key can be adopted.",
-  production: "They get 200, as from the hosted service, and are kept under Sources, where the key can be adopted.",
+  explain: "They get 401 with the reason, and are stored under Sources, where you can adopt the key.",
+  production: "They get 200, as from the hosted service, and are stored under Sources, where you can adopt the key.",
 };
 
 export function IngestSection() {
@@ -114,19 +114,21 @@ export function StoreSection() {
         inputMode="numeric"
         placeholder="all"
         text={settings.maxMessages === null ? "" : count(settings.maxMessages)}
-        check={(text) => (readCount(text) === undefined ? "A whole number, or nothing to keep all." : null)}
-        hint={`There are ${count(stats?.messages.total ?? 0)}. Pinned messages survive; those with a delivery under way wait for its end.`}
+        check={(text) => (readCount(text) === undefined ? "Enter a whole number, or leave it empty to keep all." : null)}
+        hint={`${count(stats?.messages.total ?? 0)} now. Pinned messages are kept; messages with a delivery in progress are removed when it ends.`}
         onCommit={(text) => update({ maxMessages: readCount(text) ?? null })}
       />
       <CommitField
         label="Keep for"
         name="short"
-        placeholder="ever"
+        placeholder="forever"
         text={settings.maxAgeMs === null ? "" : durationText(settings.maxAgeMs)}
         check={(text) =>
-          text.trim() === "" || parseDuration(text, "d") !== null ? null : "A time is written as 30 d or 12 h; nothing keeps them for ever."
+          text.trim() === "" || parseDuration(text, "d") !== null
+            ? null
+            : "Enter a time such as 30 d or 12 h, or leave it empty to keep messages forever."
         }
-        hint="Real time, not the clock’s: a fast-forward removes nothing."
+        hint="Real time, not clock time: fast-forwarding removes nothing."
         onCommit={(text) => update({ maxAgeMs: text.trim() === "" ? null : parseDuration(text, "d") })}
       />
       <CommitField
@@ -173,8 +175,8 @@ export function StoreSection() {
         />
         <span className="labelled-hint">
           {settings.synchronous === "NORMAL"
-            ? "Nothing accepted is lost when the process dies; a power cut may cost the last moment."
-            : "Nothing accepted is lost at a power cut either; each commit waits for the disk."}
+            ? "Accepted messages survive a crash of the process; a power cut may lose the last moments."
+            : "Accepted messages also survive a power cut; each commit waits for the disk."}
         </span>
       </div>
     </>

@@ -1,18 +1,18 @@
 /** The retry profiles: the built-in ones as they are, the custom ones to be changed. */
 
 import { useState } from "react";
-import type { AnswerOf } from "../../../contract/contract.ts";
+import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { documented } from "../../../domain/retry.ts";
+import { CommitField } from "../../kit/commit-field.tsx";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
-import { Button, IconButton } from "../../kit/controls.tsx";
-import { durationText } from "../../kit/duration-text.ts";
+import { Button, CheckField, Choice, IconButton } from "../../kit/controls.tsx";
+import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { Menu } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
+import { delaysText, parseDelays, parseStatuses, retriedWords, scheduleWords, statusesText } from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import { RetryProfileEditor } from "./retry-profile-editor.tsx";
 
 type Profile = AnswerOf<"retryProfiles.get">;
 
@@ -56,14 +56,14 @@ export function RetryProfilesSection() {
                 <Menu
                   trigger={<IconButton icon="more" small label={`More for ${profile.name}`} />}
                   items={[
-                    { label: "Make a custom one of it", icon: "copy", onSelect: () => copy(profile) },
+                    { label: "Create a custom copy", icon: "copy", onSelect: () => copy(profile) },
                     ...(id === null ? [] : [{ label: "Delete…", icon: "deletions" as const, onSelect: () => setRemoved(profile) }]),
                   ]}
                 />
               </div>
               <p className="muted">
-                {scheduleWords(profile)}; at most {durationText(profile.windowMs)} after the first. Retries {retriedWords(profile)}. Answer
-                within {durationText(profile.timeoutMs)}.
+                {scheduleWords(profile)}, for at most {durationText(profile.windowMs)} after the first attempt. Retries{" "}
+                {retriedWords(profile)}. Deadline {durationText(profile.timeoutMs)}.
               </p>
               {isOpen ? <RetryProfileEditor profile={profile} id={id} /> : null}
             </li>
@@ -72,7 +72,7 @@ export function RetryProfilesSection() {
       </ul>
       <div className="actions">
         <Button icon="add" disabled={answer === undefined} onClick={() => copy({ ...documented, id: null, builtIn: true })}>
-          Make a retry profile
+          Create a retry profile
         </Button>
       </div>
       <ConfirmDialog
@@ -84,7 +84,7 @@ export function RetryProfilesSection() {
           if (removed !== null && removed.id !== null) await call("retryProfiles.delete", { id: removed.id });
         }}
       >
-        The retry profile is gone for good. One that a destination uses is not deleted.
+        The retry profile is permanently deleted. A profile that a destination uses cannot be deleted.
       </ConfirmDialog>
     </>
   );
@@ -96,4 +96,131 @@ function freeName(name: string, profiles: readonly Profile[]): string {
   let number = 2;
   while (isTaken(`${name}-${number}`)) number += 1;
   return `${name}-${number}`;
+}
+
+type Changes = Omit<InputOf<"retryProfiles.update">, "id">;
+
+const checkTime = (text: string): string | null => (parseDuration(text) === null ? "Enter a time such as 10 s, 30 m or 4 h." : null);
+
+/** A custom retry profile: its schedule, its window, what it retries. Every field is saved when it is left. */
+function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
+  const { problem, attempt } = useAction();
+  const update = (changes: Changes): Promise<unknown> => call("retryProfiles.update", { id, ...changes });
+  const set = (changes: Changes): void => attempt(() => update(changes));
+  return (
+    <div className="profile-editor">
+      <CommitField label="Name" mono text={profile.name} hint="lower-case letters, digits, hyphens" onCommit={(name) => update({ name })} />
+      <div className="commit">
+        <span className="labelled-name">Schedule</span>
+        <Choice
+          label="Schedule"
+          value={profile.schedule.kind}
+          options={[
+            { value: "exponential", label: "exponential" },
+            { value: "list", label: "a list" },
+          ]}
+          onChange={(kind) => set({ schedule: scheduleOf(kind) })}
+        />
+      </div>
+      <ScheduleFields schedule={profile.schedule} onChange={(schedule) => update({ schedule })} />
+      <CommitField
+        label="Jitter"
+        unit="%"
+        inputMode="decimal"
+        text={String(Number((profile.jitter * 100).toPrecision(12)))}
+        check={(text) => (text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100 ? null : "Enter a percentage from 0 to 100.")}
+        hint="in both directions"
+        onCommit={(text) => update({ jitter: Number(text) / 100 })}
+      />
+      <CommitField
+        label="Window"
+        text={durationText(profile.windowMs)}
+        check={checkTime}
+        hint="after the first attempt"
+        onCommit={(text) => update({ windowMs: parseDuration(text) ?? profile.windowMs })}
+      />
+      <CommitField
+        label="Deadline"
+        text={durationText(profile.timeoutMs)}
+        check={checkTime}
+        hint="for the complete response"
+        onCommit={(text) => update({ timeoutMs: parseDuration(text) ?? profile.timeoutMs })}
+      />
+      <CommitField
+        label="Retried statuses"
+        name="wide"
+        mono
+        text={statusesText(profile.retriedStatuses)}
+        placeholder="none"
+        check={(text) => (parseStatuses(text) === null ? "Enter statuses such as 5xx, 429, 500-503." : null)}
+        onCommit={(text) => update({ retriedStatuses: parseStatuses(text) ?? [] })}
+      />
+      <div className="wide profile-checks">
+        <CheckField
+          label="Retry timeouts"
+          checked={profile.retryTimeouts}
+          onChange={(event) => set({ retryTimeouts: event.currentTarget.checked })}
+        />
+        <CheckField
+          label="Retry connection errors"
+          checked={profile.retryConnectionErrors}
+          onChange={(event) => set({ retryConnectionErrors: event.currentTarget.checked })}
+        />
+      </div>
+      <ProblemText error={problem} />
+    </div>
+  );
+}
+
+/** What a schedule of the other kind begins with: the documented one, or its first rounds. */
+function scheduleOf(kind: Profile["schedule"]["kind"]): Profile["schedule"] {
+  return kind === "exponential"
+    ? { kind, firstMs: 10_000, factor: 2, capMs: 1_800_000 }
+    : { kind, delaysMs: [10_000, 30_000, 60_000, 300_000] };
+}
+
+function ScheduleFields({
+  schedule,
+  onChange,
+}: {
+  schedule: Profile["schedule"];
+  onChange: (schedule: Profile["schedule"]) => Promise<unknown>;
+}) {
+  if (schedule.kind === "list") {
+    return (
+      <CommitField
+        label="Delays between the starts of rounds"
+        name="wide"
+        mono
+        text={delaysText(schedule.delaysMs)}
+        placeholder="none: one round only"
+        check={(text) => (parseDelays(text) === null ? "Enter delays such as 10 s, 30 s, 5 m." : null)}
+        onCommit={(text) => onChange({ ...schedule, delaysMs: parseDelays(text) ?? [] })}
+      />
+    );
+  }
+  return (
+    <>
+      <CommitField
+        label="First delay"
+        text={durationText(schedule.firstMs)}
+        check={checkTime}
+        onCommit={(text) => onChange({ ...schedule, firstMs: parseDuration(text) ?? schedule.firstMs })}
+      />
+      <CommitField
+        label="Factor"
+        unit="×"
+        inputMode="decimal"
+        text={String(schedule.factor)}
+        check={(text) => (text.trim() !== "" && Number(text) >= 1 ? null : "A factor is 1 or more.")}
+        onCommit={(text) => onChange({ ...schedule, factor: Number(text) })}
+      />
+      <CommitField
+        label="Longest delay"
+        text={durationText(schedule.capMs)}
+        check={checkTime}
+        onCommit={(text) => onChange({ ...schedule, capMs: parseDuration(text) ?? schedule.capMs })}
+      />
+    </>
+  );
 }

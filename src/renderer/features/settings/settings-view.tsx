@@ -1,16 +1,19 @@
 /** Settings: one page in sections; each field is saved when it is left. */
 
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { create } from "zustand";
+import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { Button, Choice } from "../../kit/controls.tsx";
+import { Copyable } from "../../kit/copy.tsx";
 import { ListAndEditor, ListEntry, ListPane, OthersMenu } from "../../kit/list-pane.tsx";
-import { useOffer, type Command } from "../../stores/commands.ts";
+import { count } from "../../kit/words.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
-import { AboutSection } from "./about-section.tsx";
-import { AppearanceSection } from "./appearance-section.tsx";
+import { call } from "../../transport/transport.ts";
 import { ConfigurationSection } from "./configuration-section.tsx";
 import { DeliverySection, IngestSection, StoreSection } from "./pipeline-sections.tsx";
-import { ResetSection } from "./reset-section.tsx";
 import { RetryProfilesSection } from "./retry-profiles-section.tsx";
-import { themes, useTheme } from "./theme.ts";
 import "./settings.css";
 
 const sections = [
@@ -36,7 +39,7 @@ export function SettingsView() {
     () =>
       themes.map((theme) => ({
         id: `settings.theme.${theme}`,
-        label: theme === "system" ? "Theme as the system has it" : `Theme ${theme}`,
+        label: theme === "system" ? "Theme: system" : `Theme: ${theme}`,
         icon: "settings",
         hint: "Settings",
         run: () => useTheme.getState().choose(theme),
@@ -88,3 +91,106 @@ export function SettingsView() {
     />
   );
 }
+
+function AboutSection() {
+  const about = useOnce("about.get", {}).answer;
+  if (about === undefined) return null;
+  return (
+    <div className="pairs">
+      <span className="pair-name">Version</span>
+      <span>Hookyard {about.version}</span>
+      <span className="pair-name">Data directory</span>
+      {about.dataDir === null ? (
+        <span>none: data is in memory and is lost when the process ends</span>
+      ) : (
+        <Copyable value={about.dataDir} label="the data directory" />
+      )}
+      <span className="pair-name">Ingest</span>
+      <Copyable value={about.ingestUrl} label="the ingest address" />
+      <span className="pair-name">Test endpoints</span>
+      <Copyable value={about.endpointsUrl} label="the address of the test endpoints" />
+      <span className="pair-name">with TLS</span>
+      <Copyable value={about.endpointsTlsUrl} label="the TLS address of the test endpoints" />
+    </div>
+  );
+}
+
+function AppearanceSection() {
+  const { theme, choose } = useTheme();
+  return (
+    <div className="commit">
+      <span className="labelled-name">Theme</span>
+      <Choice label="Theme" value={theme} options={themes.map((each) => ({ value: each, label: each }))} onChange={choose} />
+      <span className="labelled-hint">Stored in this browser, for this address.</span>
+    </div>
+  );
+}
+
+/** Removing the messages, or everything: says first what is lost. */
+function ResetSection() {
+  const [asks, setAsks] = useState<"messages" | "everything" | null>(null);
+  const stats = useLive("stats.get", {}).answer;
+  const sources = useLive("sources.list", {}).answer?.items.length ?? 0;
+  const destinations = useLive("destinations.list", {}).answer?.items.length ?? 0;
+  const endpoints = useLive("endpoints.list", {}).answer?.items.length ?? 0;
+  const profiles = useLive("retryProfiles.list", {}).answer?.items.filter(({ builtIn }) => !builtIn).length ?? 0;
+  const messages = stats?.messages.total ?? 0;
+  const deliveries = stats?.deliveries.total ?? 0;
+  const lost = `${some(messages, "message")}, pinned ones too, and ${some(deliveries, "delivery", "deliveries")} with all their attempts`;
+  return (
+    <>
+      <div className="actions">
+        <Button onClick={() => setAsks("messages")}>Remove all messages…</Button>
+        <Button onClick={() => setAsks("everything")}>Remove everything…</Button>
+      </div>
+      <span className="labelled-hint">Settings and the clock are kept in both cases.</span>
+      <ConfirmDialog
+        open={asks === "messages"}
+        onClose={() => setAsks(null)}
+        title={`Remove ${some(messages, "message")}?`}
+        action="Remove messages"
+        onConfirm={() => call("pipeline.reset", { what: "messages" })}
+      >
+        {lost} are permanently deleted, along with the requests that test endpoints received and those stored for unknown write keys.
+        Sources, destinations and test endpoints are kept.
+      </ConfirmDialog>
+      <ConfirmDialog
+        open={asks === "everything"}
+        onClose={() => setAsks(null)}
+        title="Remove everything?"
+        action="Remove everything"
+        onConfirm={() => call("pipeline.reset", { what: "everything" })}
+      >
+        {lost} are permanently deleted, along with {some(sources, "source")}, {some(destinations, "destination")} with their shared secrets,{" "}
+        {some(endpoints, "test endpoint")} and {some(profiles, "custom retry profile")}. Export the configuration first if you may need it
+        again.
+      </ConfirmDialog>
+    </>
+  );
+}
+
+const some = (number: number, one: string, many = `${one}s`): string => `${count(number)} ${number === 1 ? one : many}`;
+
+/** Light, dark, or as the system has it. Kept in this browser, and set before anything is drawn. */
+const themes = ["system", "light", "dark"] as const;
+type Theme = (typeof themes)[number];
+
+const key = "hookyard.theme";
+
+const kept = (): Theme => themes.find((theme) => theme === window.localStorage.getItem(key)) ?? "system";
+
+function show(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+}
+
+const useTheme = create<{ theme: Theme; choose(theme: Theme): void }>()((set) => ({
+  theme: kept(),
+  choose(theme) {
+    window.localStorage.setItem(key, theme);
+    show(theme);
+    set({ theme });
+  },
+}));
+
+show(kept());

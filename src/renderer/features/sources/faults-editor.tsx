@@ -16,11 +16,11 @@ export function FaultsEditor({ faults, onChange }: { faults: readonly Fault[]; o
     <section className="section faults" aria-labelledby="faults-title">
       <div className="section-head">
         <h3 id="faults-title">Faults</h3>
-        <span className="muted clip">what its clients meet, to see how they retry</span>
+        <span className="muted clip">returned to clients, to test their retries</span>
         <span className="grow" />
         {faults.length === 0 ? null : (
-          <Button small look="quiet" title="Begins the counts of the next requests again" onClick={() => set(faults)}>
-            Arm again
+          <Button small look="quiet" title="Restart the request counts" onClick={() => set(faults)}>
+            Rearm
           </Button>
         )}
         <Button small icon="add" onClick={() => set([...faults, newFault])}>
@@ -29,7 +29,7 @@ export function FaultsEditor({ faults, onChange }: { faults: readonly Fault[]; o
       </div>
       <ProblemText error={problem} />
       {faults.length === 0 ? (
-        <p className="muted">None: every request is taken in as it comes.</p>
+        <p className="muted">No faults: every request is accepted.</p>
       ) : (
         <ol className="fault-list">
           {faults.map((fault, place) => (
@@ -46,7 +46,7 @@ export function FaultsEditor({ faults, onChange }: { faults: readonly Fault[]; o
           ))}
         </ol>
       )}
-      {faults.length > 1 ? <p className="quiet">Delays add up; of the others a request meets the first that is not over.</p> : null}
+      {faults.length > 1 ? <p className="quiet">Delays add up. Of the other faults, the first active one applies.</p> : null}
     </section>
   );
 }
@@ -106,7 +106,7 @@ function FaultFields({
         name="fault-number"
         placeholder="no delay"
         text={fault.delayMs === undefined ? "" : durationText(fault.delayMs)}
-        check={(text) => (text.trim() === "" || parseDuration(text) !== null ? null : "A time is written as 800 ms or 2 s.")}
+        check={(text) => (text.trim() === "" || parseDuration(text) !== null ? null : "Enter a time such as 800 ms or 2 s.")}
         onCommit={(text) => onChange(faultWith(fault, "delayMs", parseDuration(text)))}
       />
       <span className="muted">for</span>
@@ -126,7 +126,7 @@ function WhenFields({ fault, number, onChange, onSet }: { fault: Fault; number: 
   return (
     <>
       <SelectField
-        aria-label={`When fault ${number} is met`}
+        aria-label={`When fault ${number} applies`}
         value={when}
         options={whens}
         onChange={(next) => {
@@ -185,9 +185,9 @@ function NumberField({
       placeholder={placeholder}
       text={value === undefined ? "" : String(value)}
       check={(text) => {
-        if (text.trim() === "") return placeholder === undefined ? "A number." : null;
+        if (text.trim() === "") return placeholder === undefined ? "Enter a number." : null;
         const number = Number(text);
-        return number >= least && number <= most ? null : `A number from ${least} to ${most}.`;
+        return number >= least && number <= most ? null : `Enter a number from ${least} to ${most}.`;
       }}
       onCommit={(text) => onCommit(text.trim() === "" ? null : Number(text))}
     />

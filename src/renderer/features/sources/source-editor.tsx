@@ -3,11 +3,11 @@
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { sourceKinds } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
+import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { CheckField, Choice, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { DeleteMenu } from "../../kit/delete-menu.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
@@ -20,7 +20,7 @@ import { FaultsEditor } from "./faults-editor.tsx";
 type Source = AnswerOf<"sources.get">;
 
 const modeSentences = {
-  explain: "A rejected call gets 400, and a batch 200 with the list of what was rejected and why.",
+  explain: "A rejected call gets 400, and a batch 200 with a list of the rejected messages and the reasons.",
   production: "200 for everything but malformed or oversized requests, as the hosted service answers. Reasons show only here.",
 };
 
@@ -61,7 +61,7 @@ export function SourceEditor({
             go({ view: "sources" });
           }}
         >
-          Requests with its write key are unknown from then on, and it leaves{" "}
+          Requests with its write key become unknown, and it is disconnected from{" "}
           {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}. Its messages stay on record.
         </DeleteMenu>
       </header>
@@ -138,7 +138,7 @@ export function SourceEditor({
             <span className="pair-name">Duplicates</span>
             <div className="explained">
               <CheckField
-                label="Record a messageId that came within 24 hours as a duplicate, and do not deliver it again"
+                label="Mark a messageId seen within 24 hours as a duplicate and do not deliver it again"
                 checked={source.deduplicate}
                 onChange={(event) => set({ deduplicate: event.currentTarget.checked })}
               />
@@ -146,7 +146,7 @@ export function SourceEditor({
             <span className="pair-name">Clock skew</span>
             <div className="explained">
               <CheckField
-                label="Correct timestamps by the difference between sentAt and the time of arrival"
+                label="Correct timestamps by the difference between sentAt and the arrival time"
                 checked={source.correctClockSkew}
                 onChange={(event) => set({ correctClockSkew: event.currentTarget.checked })}
               />

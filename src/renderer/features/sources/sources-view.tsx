@@ -1,19 +1,21 @@
 /** Sources: where messages come from, write keys that nobody has yet, and how a client is pointed here. */
 
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { IconButton } from "../../kit/controls.tsx";
-import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
-import { NothingHere } from "../../kit/nothing-here.tsx";
+import { Button, Choice, IconButton } from "../../kit/controls.tsx";
+import { Copyable, copyText } from "../../kit/copy.tsx";
+import { ListAndEditor, ListEntry, ListPane, type Other, OthersMenu } from "../../kit/list-pane.tsx";
+import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
+import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useOffer, type Command } from "../../stores/commands.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { type Command, useOffer } from "../../stores/commands.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { hashOf, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { ClientSnippetPane } from "./client-snippet-pane.tsx";
-import { AudienceSource } from "./audience-source.tsx";
+import { filterHref } from "../details/places.ts";
+import { clientSnippet, type ClientSnippetKind, clientSnippetKinds } from "./client-snippets.ts";
 import { SourceEditor } from "./source-editor.tsx";
 import { UnknownKeys } from "./unknown-keys.tsx";
 import "./sources.css";
@@ -71,7 +73,7 @@ export function SourcesView() {
           isCurrent={showsUnknown}
           name="Unknown write keys"
           aside={count(unknown.length)}
-          detail="requests that no source takes in"
+          detail="requests that match no source"
         />
       )}
     </ListPane>
@@ -95,15 +97,15 @@ export function SourcesView() {
         isEmpty
         list={list}
         editor={
-          <NothingHere
+          <EmptyState
             label="No source"
-            title={openId === undefined ? "Make the first source" : "There is no such source"}
-            action={{ label: "Make a source", run: () => create("Shop web") }}
+            title={openId === undefined ? "Create the first source" : "Source not found"}
+            action={{ label: "Create a source", run: () => create("Shop web") }}
             error={problem}
           >
-            A source has a write key. A client that sends with it to the ingest address gets its messages in, and each goes on to the
-            destinations that the source is connected to. Requests with a key that no source has are kept, and can be adopted here.
-          </NothingHere>
+            A source has a write key. Messages that clients send with this key to the ingest address go to the destinations that the source
+            is connected to. Requests with an unknown key are stored, and you can adopt them here.
+          </EmptyState>
         }
         evidence={{ label: "Point a client here", content: <ClientSnippetPane writeKey={null} /> }}
       />
@@ -138,7 +140,7 @@ export function SourcesView() {
 }
 
 function SourceDetail({ source: { kind, writeKey, mode, faults } }: { source: AnswerOf<"sources.get"> }) {
-  if (kind === "audience") return "Hookyard’s own";
+  if (kind === "audience") return "managed by Hookyard";
   const notes = [
     ...(mode === "production" ? ["production"] : []),
     ...(faults.length === 0 ? [] : [`${faults.length} fault${faults.length === 1 ? "" : "s"}`]),
@@ -148,5 +150,91 @@ function SourceDetail({ source: { kind, writeKey, mode, faults } }: { source: An
       <code>{writeKey}</code>
       {notes.length === 0 ? null : <span className="quiet"> {notes.join(", ")}</span>}
     </>
+  );
+}
+
+/** The source of an audience or a computed trait: Hookyard makes its messages, so there is nothing to set up here. */
+function AudienceSource({ source: { id, name }, others }: { source: AnswerOf<"sources.get">; others: readonly Other[] }) {
+  const audience = useLive("audiences.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
+  const trait = useLive("computedTraits.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
+  const owner = audience ?? trait;
+  return (
+    <section className="pane editor" aria-label={`Source ${name}`}>
+      <header className="pane-title">
+        <h2 className="clip isolate">{name}</h2>
+        <OthersMenu label="Another source" others={others} />
+      </header>
+      <div className="pane-body">
+        <div className="settled">
+          <p className="muted">
+            The identify messages of {trait === undefined ? "an audience" : "a computed trait"} come from this source. It is created,
+            connected and deleted with them, and clients cannot send to it.
+          </p>
+          {owner === undefined ? null : (
+            <p>
+              <a
+                className="link"
+                href={hashOf({ view: "audiences", path: trait === undefined ? [owner.id] : ["traits", owner.id], query: {} })}
+              >
+                Open {owner.name}
+              </a>
+            </p>
+          )}
+          <p>
+            <a className="link" href={filterHref({ values: { source: [name] }, text: "" })}>
+              Messages in Live
+            </a>
+          </p>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** Stands in until there is a source. */
+const exampleKey = "WRITE_KEY";
+
+/** How a client is pointed at this source: the address, the key, and a whole program for each library. */
+function ClientSnippetPane({ writeKey }: { writeKey: string | null }) {
+  const about = useOnce("about.get", {}).answer;
+  const [kind, setKind] = useState<ClientSnippetKind>("cURL");
+  if (about === undefined) return <section className="pane" />;
+  const { ingestUrl } = about;
+  const snippet = clientSnippet(kind, { ingestUrl, writeKey: writeKey ?? exampleKey });
+  return (
+    <section className="pane" aria-label="Point a client here">
+      <header className="pane-title">
+        <h3>Point a client here</h3>
+      </header>
+      <div className="pane-body">
+        <section className="section snippet-address" aria-label="Ingest address">
+          <Copyable value={ingestUrl} label="the ingest address" note="ingest address" />
+          <Choice
+            small
+            label="Client"
+            value={kind}
+            options={clientSnippetKinds.map((each) => ({ value: each, label: each }))}
+            onChange={setKind}
+          />
+        </section>
+        <div className="snippet-head">
+          <h3>{kind === "cURL" ? "A call" : "A complete program"}</h3>
+          <span className="muted clip">
+            {writeKey === null ? "create a source to get a write key" : "with the write key of this source"}
+          </span>
+          <span className="grow" />
+          <Button small icon="copy" onClick={() => void copyText(snippet, `as ${kind}`)}>
+            Copy
+          </Button>
+        </div>
+        <pre className="code snippet" tabIndex={0} aria-label={`${kind} snippet`}>
+          <SnippetText text={snippet} />
+        </pre>
+        <p className="snippet-note muted">
+          Hookyard answers 200 after the messages are committed. Path prefixes, double slashes and trailing slashes are accepted, so any
+          client library works.
+        </p>
+      </div>
+    </section>
   );
 }

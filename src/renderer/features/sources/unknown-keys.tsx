@@ -24,15 +24,15 @@ export function UnknownKeys({ keys, others, hasSources }: { keys: readonly Unkno
         <div className="settled">
           <p className="muted">
             {keys.length === 0
-              ? "There are none. A request with a write key that no source has is kept here, so that nothing is lost when a key was mistyped or not set up yet."
-              : "Requests came with these keys, and no source has them. Adopting a key makes a source of it and takes in what was kept; a new source gets its messages only to destinations that it is connected to."}
+              ? "No unknown keys. Requests with an unknown write key are stored here, so nothing is lost when a key is mistyped or not set up yet."
+              : "Requests arrived with these keys, and no source has them. Adopting a key creates a source and processes the stored requests. A new source sends messages only to destinations that you connect."}
           </p>
           {keys.map((key) => (
             <UnknownKeyRow key={key.writeKey} unknownKey={key} />
           ))}
           {keys.length === 0 && !hasSources ? (
             <a className="link" href="#/sources">
-              Make a source
+              Create a source
             </a>
           ) : null}
         </div>
@@ -61,7 +61,7 @@ function UnknownKeyRow({ unknownKey: { writeKey, requests, firstAt, lastAt, last
       <div className="unknown-what">
         <code className="strong clip isolate">{writeKey}</code>
         <span className="muted clip">
-          {count(requests)} {requests === 1 ? "request" : "requests"} kept, first {clockTime(Date.parse(firstAt))}, last{" "}
+          {count(requests)} {requests === 1 ? "request" : "requests"} stored, first {clockTime(Date.parse(firstAt))}, last{" "}
           {clockTime(Date.parse(lastAt))} to <code className="isolate">{lastPath}</code>
         </span>
       </div>

@@ -11,7 +11,7 @@ type Props = {
   marks: readonly Mark[];
   /** Whether a next round has a time. */
   next: boolean;
-  /** Whether a round is under way. */
+  /** Whether round under way. */
   sending: boolean;
 };
 

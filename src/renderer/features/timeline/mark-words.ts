@@ -1,8 +1,8 @@
 /** The sentences of marks: for a screen reader, and for the float beside a mark. Pure. */
 
 import { clockTime, duration, milliseconds } from "../../kit/words.ts";
-import { resultOf, type Mark } from "./course.ts";
-import type { MarkGroup } from "./layout.ts";
+import type { MarkGroup } from "./timeline-layout.ts";
+import { type Mark, resultOf } from "./timeline-model.ts";
 
 /** `Round 3: http_error 503, took 142 ms, started 15:51:28.` */
 export function markSentence(mark: Mark): string {
@@ -16,8 +16,8 @@ export function markSentence(mark: Mark): string {
       return `Round ${mark.round}: under way since ${clockTime(mark.at)}.`;
     case "coming":
       return mark.next
-        ? `Round ${mark.round}: the next, at ${clockTime(mark.at)}.`
-        : `Round ${mark.round}: coming at ${clockTime(mark.at)}, if none succeeds before.`;
+        ? `Round ${mark.round}: next, at ${clockTime(mark.at)}.`
+        : `Round ${mark.round}: coming at ${clockTime(mark.at)}, if no earlier round succeeds.`;
   }
 }
 

@@ -60,7 +60,7 @@ describe("the small marks", () => {
   test("have a sentence", () => {
     const marks = [...lane(0, "http_error", "http_error", "timeout"), ...lane(1, "tls_error")];
     expect(marksSentence({ marks, next: true, sending: false })).toBe(
-      "webhook 1: http_error ×2, timeout; webhook 2: tls_error; the next round has a time",
+      "webhook 1: http_error ×2, timeout; webhook 2: tls_error; next round scheduled",
     );
   });
 });

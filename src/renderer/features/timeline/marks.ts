@@ -8,12 +8,12 @@ type MarkPlace = { kind: MarkKind; lane: number; column: number };
 type MarkSizes = { size: number; column: number; lane: number };
 
 /** What fits the column of a list: beyond it, the first two rounds, dots, the last eight. */
-const mostColumns = 11;
+const maxColumns = 11;
 const firstColumns = 2;
 const lastColumns = 8;
 
 /** A destination has no more webhooks, and a row no room for more: of a message that goes to many, these, and how many others. */
-const mostLanes = 5;
+const maxLanes = 5;
 
 type Shown = { marks: readonly Mark[]; next: boolean; sending: boolean };
 
@@ -26,7 +26,7 @@ export function placeMarks(shown: Shown): Placed {
   if (shown.next) all.push(nextOf(marks));
   const rounds = all.reduce((most, { round }) => Math.max(most, round), 1);
   const rows = rowsOf(all);
-  const skipped = rounds > mostColumns ? rounds - firstColumns - lastColumns : 0;
+  const skipped = rounds > maxColumns ? rounds - firstColumns - lastColumns : 0;
   const places: MarkPlace[] = [];
   for (const { kind, lane: number, round } of all) {
     const lane = rows.indexOf(number);
@@ -37,10 +37,10 @@ export function placeMarks(shown: Shown): Placed {
   const lanes = all.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
   return {
     places,
-    lanes: Math.min(lanes, mostLanes),
-    columns: Math.min(rounds, mostColumns),
+    lanes: Math.min(lanes, maxLanes),
+    columns: Math.min(rounds, maxColumns),
     dotsAt: skipped > 0 ? firstColumns : null,
-    others: Math.max(0, lanes - mostLanes),
+    others: Math.max(0, lanes - maxLanes),
   };
 }
 
@@ -49,10 +49,10 @@ function rowsOf(all: readonly { lane: number; round: number }[]): number[] {
   const last = new Map<number, number>();
   for (const { lane, round } of all) last.set(lane, Math.max(round, last.get(lane) ?? 0));
   const highest = Math.max(0, ...last.keys());
-  if (highest < mostLanes) return Array.from({ length: highest + 1 }, (_, lane) => lane);
+  if (highest < maxLanes) return Array.from({ length: highest + 1 }, (_, lane) => lane);
   return [...last.keys()]
     .sort((a, b) => (last.get(b) ?? 0) - (last.get(a) ?? 0) || a - b)
-    .slice(0, mostLanes)
+    .slice(0, maxLanes)
     .sort((a, b) => a - b);
 }
 
@@ -152,7 +152,7 @@ export function markPaths(places: readonly MarkPlace[], { size, column, lane }: 
   return [...paths].map(([kind, d]) => ({ kind, d, lines: (shapes[kind].lines * size) / 10 }));
 }
 
-/** `webhook 1: http_error ×3, timeout; webhook 2: tls_error; the next round has a time`. */
+/** `webhook 1: http_error ×3, timeout; webhook 2: tls_error; next round scheduled`. */
 export function marksSentence({ marks, next, sending }: Shown): string {
   const lanes = new Map<number, { outcome: Outcome; times: number }[]>();
   for (const { lane, outcome } of marks) {
@@ -168,7 +168,7 @@ export function marksSentence({ marks, next, sending }: Shown): string {
       ([lane, runs]) =>
         `webhook ${lane + 1}: ${runs.map(({ outcome, times }) => (times > 1 ? `${outcome} ×${times}` : outcome)).join(", ")}`,
     );
-  if (sending) parts.push("a round is under way");
-  if (next) parts.push("the next round has a time");
+  if (sending) parts.push("round under way");
+  if (next) parts.push("next round scheduled");
   return parts.join("; ");
 }

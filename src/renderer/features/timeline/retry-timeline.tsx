@@ -3,21 +3,15 @@
  * the record, and what is to come of it from its seeded schedule. Changes nothing; opening an attempt is the caller's.
  */
 
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { profileOf } from "../../../domain/retry.ts";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { OutcomeGlyph, type OutcomeName } from "../../kit/glyph.tsx";
-import { useClock, nowOf } from "../../stores/clock.ts";
-import { useDestination } from "../../stores/destination.ts";
-import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
-import { courseOf, isUnstarted } from "./course.ts";
-import { useScale } from "./kept-scale.ts";
-import { ScaleChoice } from "./scale-choice.tsx";
+import { ScaleChoice, useScale } from "./scale-choice.tsx";
 import { TimelinePlot } from "./timeline-plot.tsx";
-import { windowsOf } from "./windows.ts";
+import { useTimeline } from "./use-timeline.ts";
 import "./timeline.css";
 
 type Message = AnswerOf<"messages.get">;
@@ -27,41 +21,13 @@ type Props = {
   delivery: Message["deliveries"][number];
   /** With the attempt's id. */
   onOpenAttempt: (attemptId: string) => void;
-  /** The id of the attempt that is open beside it. */
-  openAttempt?: string | null;
 };
 
-export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = null }: Props) {
-  const { destination, isDeleted } = useDestination(delivery.destinationId);
-  const profiles = useLive("retryProfiles.list", {}).answer?.items;
-  const settings = useLive("settings.get", {}).answer;
-  const clock = useClock();
+export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
   const { scale } = useScale();
   const [chosen, setChosen] = useState<number | null>(null);
   const [hasKey, setHasKey] = useState(false);
-
-  const windows = useMemo(() => windowsOf(delivery), [delivery]);
-  const windowPlace = Math.min(chosen ?? windows.length - 1, windows.length - 1);
-  const profile = profileOf(profiles ?? [], destination?.retryProfile);
-  const isReady = (destination !== undefined || isDeleted) && profiles !== undefined && settings !== undefined;
-  // Only a delivery whose window has not begun moves with the clock as a whole.
-  const beginning = isUnstarted(delivery) && clock !== undefined ? Math.floor(nowOf(clock) / 1000) * 1000 : 0;
-  const course = useMemo(
-    () =>
-      isReady
-        ? courseOf({
-            delivery,
-            webhooks: destination?.webhooks ?? [],
-            profile,
-            seed: settings.seed,
-            jitter: settings.jitter,
-            window: windows[windowPlace],
-            now: beginning,
-          })
-        : null,
-    [isReady, profile, settings, delivery, destination, windows, windowPlace, beginning],
-  );
-  const name = destination?.name ?? (isDeleted ? "a deleted destination" : "");
+  const { name, timeline, windows, windowIndex } = useTimeline(delivery, chosen);
 
   return (
     <section className="section tl-section">
@@ -72,7 +38,7 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
         {windows.length > 1 ? (
           <label className="tl-window quiet">
             window
-            <select value={windowPlace} onChange={(event) => setChosen(Number(event.currentTarget.value))} aria-label="Retry window">
+            <select value={windowIndex} onChange={(event) => setChosen(Number(event.currentTarget.value))} aria-label="Retry window">
               {windows.map(({ firstRound }, place) => (
                 <option key={firstRound} value={place}>
                   {place + 1} of {windows.length}
@@ -85,7 +51,7 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
         <Menu
           trigger={<IconButton icon="more" label="More about the timeline" small />}
           items={[
-            { label: hasKey ? "Hide the key of shapes" : "Key of shapes", icon: "show", onSelect: () => setHasKey(!hasKey) },
+            { label: hasKey ? "Hide the legend" : "Legend", icon: "show", onSelect: () => setHasKey(!hasKey) },
             {
               label: "All waiting deliveries",
               icon: "retries",
@@ -95,12 +61,11 @@ export function RetryTimeline({ message, delivery, onOpenAttempt, openAttempt = 
           ]}
         />
       </div>
-      {course === null ? null : (
+      {timeline === null ? null : (
         <TimelinePlot
-          course={course}
+          timeline={timeline}
           scale={scale}
-          label={`Retry timeline of ${(message.event ?? message.type ?? "a message").slice(0, 100)} at ${name.slice(0, 100)}. Arrows walk by round and by webhook, Enter opens the attempt.`}
-          openAttempt={openAttempt}
+          label={`Retry timeline of ${(message.event ?? message.type ?? "a message").slice(0, 100)} at ${name.slice(0, 100)}. Use the arrow keys to move by round and by webhook, and Enter to open the attempt.`}
           onOpenAttempt={onOpenAttempt}
         />
       )}
@@ -122,14 +87,14 @@ const shapes: readonly { outcome: OutcomeName; text: string; isNext?: boolean }[
 
 function KeyOfShapes() {
   return (
-    <ul className="tl-key" aria-label="Key of shapes">
+    <ul className="tl-key" aria-label="Legend">
       {shapes.map(({ outcome, text, isNext }) => (
         <li key={text} className={isNext === true ? "coming next" : outcome}>
           <OutcomeGlyph outcome={outcome} />
           {text}
         </li>
       ))}
-      <li>height: the duration, dashed when it is clock time</li>
+      <li>height: the duration, dashed for clock time</li>
     </ul>
   );
 }

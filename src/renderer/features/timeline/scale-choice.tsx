@@ -1,7 +1,8 @@
 /** Log or linear, for every timeline at once. */
 
+import { create } from "zustand";
 import { Choice } from "../../kit/controls.tsx";
-import { useScale } from "./kept-scale.ts";
+import type { ScaleName } from "./timeline-layout.ts";
 
 export function ScaleChoice({ small = false }: { small?: boolean }) {
   const { scale, setScale } = useScale();
@@ -18,3 +19,16 @@ export function ScaleChoice({ small = false }: { small?: boolean }) {
     />
   );
 }
+
+const key = "hookyard.timeline.scale";
+
+type ScaleStore = { scale: ScaleName; setScale(scale: ScaleName): void };
+
+/** Log or linear: one choice for every timeline, kept for the next visit. */
+export const useScale = create<ScaleStore>()((set) => ({
+  scale: window.localStorage.getItem(key) === "linear" ? "linear" : "log",
+  setScale(scale) {
+    window.localStorage.setItem(key, scale);
+    set({ scale });
+  },
+}));

@@ -1,7 +1,7 @@
 /** Where the arrows lead among the marks of the retry timeline: by round in a lane, by lane at about the same time. Pure. */
 
-import type { Mark } from "./course.ts";
-import type { LaneLayout, MarkGroup } from "./layout.ts";
+import type { LaneLayout, MarkGroup } from "./timeline-layout.ts";
+import type { Mark } from "./timeline-model.ts";
 
 /** A mark by its lane and its place in it; marks that have merged are walked one by one. */
 export type MarkPosition = { lane: number; round: number };

@@ -1,11 +1,12 @@
 /** One webhook of the retry timeline: its label, its track, its marks. */
 
-import type { CSSProperties, FocusEvent, MouseEvent, PointerEvent } from "react";
-import { memo } from "react";
-import { outcomeShapes, type OutcomeName } from "../../kit/glyph.tsx";
-import type { Mark } from "./course.ts";
-import type { LaneLayout, MarkGroup } from "./layout.ts";
-import { groupSentence } from "./mark-words.ts";
+import { type CSSProperties, type FocusEvent, memo, type MouseEvent, type PointerEvent } from "react";
+import { OutcomeGlyph, type OutcomeName, outcomeShapes } from "../../kit/glyph.tsx";
+import { clockTime, span } from "../../kit/words.ts";
+import { useNow } from "../../stores/clock.ts";
+import { durationWords, groupSentence, outcomeWords, shortDuration, timeWords } from "./mark-words.ts";
+import type { LaneLayout, MarkGroup } from "./timeline-layout.ts";
+import type { Mark } from "./timeline-model.ts";
 
 /** Answered by the plot for all its marks; each says its key. */
 export type MarkEvents = {
@@ -21,16 +22,14 @@ type Props = {
   ceilingMs: number;
   /** The one mark of the timeline that the Tab key reaches, when it is in this lane. */
   tabStop: string | null;
-  /** The attempt that is open elsewhere. */
-  openAttempt: string | null;
   events: MarkEvents;
 };
 
-export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabStop, openAttempt, events }: Props) {
+export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabStop, events }: Props) {
   const { lane, groups, until, hasBuffer, isLow, noteWidth } = layout;
   const { stop, summary } = lane;
   const reason = stop?.reason ?? null;
-  const told = noteWidth === null && reason !== null ? reason : summary.last;
+  const endText = noteWidth === null && reason !== null ? reason : summary.last;
   return (
     <div role="group" aria-label={`Webhook ${lane.number}, ${shortOf(lane.url)}`}>
       <div className="tl-label">
@@ -40,10 +39,10 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
         </code>
         <span className="end clip">
           {summary.attempts}
-          {told === "" ? null : (
-            <span className={told === reason ? "tl-last is-reason" : "tl-last"} title={told}>
+          {endText === "" ? null : (
+            <span className={endText === reason ? "tl-last is-reason" : "tl-last"} title={endText}>
               {summary.attempts === "" ? "" : ", "}
-              {told}
+              {endText}
             </span>
           )}
         </span>
@@ -59,13 +58,7 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
           </>
         )}
         {groups.map((group) => (
-          <MarkButton
-            key={group.key}
-            group={group}
-            isTabStop={group.key === tabStop}
-            isOpen={openAttempt !== null && group.marks.some((mark) => mark.kind === "attempt" && mark.attempt.id === openAttempt)}
-            events={events}
-          />
+          <MarkButton key={group.key} group={group} isTabStop={group.key === tabStop} events={events} />
         ))}
         {reason === null || noteWidth === null ? null : (
           <span className="tl-note clip" style={{ maxWidth: noteWidth }}>
@@ -77,7 +70,7 @@ export const TimelineLane = memo(function TimelineLane({ layout, ceilingMs, tabS
   );
 });
 
-function MarkButton({ group, isTabStop, isOpen, events }: { group: MarkGroup; isTabStop: boolean; isOpen: boolean; events: MarkEvents }) {
+function MarkButton({ group, isTabStop, events }: { group: MarkGroup; isTabStop: boolean; events: MarkEvents }) {
   const { key, lead, marks, x, height, numberAt } = group;
   const shape = shapeOf(lead);
   const isSimulated = lead.kind === "attempt" && lead.attempt.simulated;
@@ -88,7 +81,6 @@ function MarkButton({ group, isTabStop, isOpen, events }: { group: MarkGroup; is
       className={names.filter(Boolean).join(" ")}
       style={{ "--x": `${x}px`, "--d": height } as CSSProperties}
       aria-label={groupSentence(group)}
-      aria-current={isOpen ? "true" : undefined}
       aria-disabled={lead.kind === "attempt" ? undefined : true}
       data-mark={key}
       tabIndex={isTabStop ? 0 : -1}
@@ -106,11 +98,93 @@ function MarkButton({ group, isTabStop, isOpen, events }: { group: MarkGroup; is
   );
 }
 
-export function shapeOf(mark: Mark): OutcomeName {
+function shapeOf(mark: Mark): OutcomeName {
   return mark.kind === "attempt" ? mark.attempt.outcome : mark.kind;
 }
 
 /** Without its scheme, and never longer than a label can be: a URL may be of any length. */
 function shortOf(url: string): string {
   return url.replace(/^https?:\/\//, "").slice(0, 200);
+}
+
+const widthPx = 264;
+
+/** So many lines are read at once; the rest is in the Attempts tab. */
+const maxLines = 12;
+
+type FloatProps = {
+  group: MarkGroup;
+  /** Which of several the keys are at. */
+  active: number;
+  /** Below the lane, in px from the top of the timeline. */
+  top: number;
+  /** Of the lanes, and of what is left of them. */
+  width: number;
+  gutter: number;
+  /** Its lines can be clicked. */
+  isHeld: boolean;
+  onOpen: (mark: Mark) => void;
+};
+
+/** What a mark says when the pointer or the focus is on it: one attempt, or the list of those that lie too near. */
+export function TimelineFloat({ group, active, top, width, gutter, isHeld, onOpen }: FloatProps) {
+  const left = Math.max(0, Math.min(gutter + group.x - widthPx / 2, gutter + width - widthPx));
+  const [only] = group.marks;
+  // The lines around the active one.
+  const from = Math.max(0, Math.min(active - maxLines / 2, group.marks.length - maxLines));
+  return (
+    <div
+      className={isHeld ? "tl-float held" : "tl-float"}
+      style={{ "--left": `${left}px`, "--below": `${top}px`, "--w": `${widthPx}px` } as CSSProperties}
+      aria-hidden="true"
+    >
+      {group.marks.length === 1 && only !== undefined ? (
+        <One mark={only} />
+      ) : (
+        <>
+          {group.marks.slice(from, from + maxLines).map((mark, place) => (
+            <div
+              key={mark.round}
+              className={from + place === active && isHeld ? "tl-float-line here" : "tl-float-line"}
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => onOpen(mark)}
+            >
+              <span className="quiet">{mark.round}</span>
+              <OutcomeGlyph outcome={shapeOf(mark)} />
+              <span className="grow clip">{outcomeWords(mark)}</span>
+              {mark.kind === "attempt" ? <span>{shortDuration(mark)}</span> : null}
+              <code>{clockTime(mark.at)}</code>
+            </div>
+          ))}
+          {group.marks.length > maxLines ? <p className="quiet">{group.marks.length - maxLines} more nearby</p> : null}
+        </>
+      )}
+    </div>
+  );
+}
+
+function One({ mark }: { mark: Mark }) {
+  return (
+    <>
+      <div className="tl-float-head">
+        <span className={`state ${shapeOf(mark)}${mark.kind === "coming" && mark.next ? " next" : ""}`}>
+          <OutcomeGlyph outcome={shapeOf(mark)} />
+          <b>{outcomeWords(mark)}</b>
+        </span>
+        <span className="quiet">round {mark.round}</span>
+      </div>
+      <div className="tl-float-facts">
+        <code className={mark.kind === "coming" && mark.next ? "due" : undefined}>{timeWords(mark)}</code>
+        {mark.kind === "attempt" ? <span>took {durationWords(mark)}</span> : <Distance at={mark.at} />}
+      </div>
+      {mark.kind === "attempt" && mark.attempt.error !== null ? <p className="tl-float-error">{mark.attempt.error.message}</p> : null}
+      {mark.kind === "coming" && !mark.next ? <p className="quiet">If no webhook answers 2xx first.</p> : null}
+    </>
+  );
+}
+
+function Distance({ at }: { at: number }) {
+  const now = useNow();
+  if (now === null) return null;
+  return <span>{at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`}</span>;
 }

@@ -1,32 +1,29 @@
 /** The drawn part of the retry timeline: lanes under what lies over them, as wide as there is room, walked with the arrows. */
 
-import { useCallback, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { type CSSProperties, type KeyboardEvent, memo, useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
-import type { Course, Mark } from "./course.ts";
-import { layoutOf, type TimelineLayout } from "./layout.ts";
 import { markSentence } from "./mark-words.ts";
-import type { ScaleName } from "./scale.ts";
-import { TimelineFloat } from "./timeline-float.tsx";
-import { firstPosition, groupAt, markAt, positionOf, walk, type MarkPosition } from "./timeline-keys.ts";
-import { TimelineLane, type MarkEvents } from "./timeline-lane.tsx";
-import { TimelineAxis, TimelineOver, TimelineRounds } from "./timeline-over.tsx";
+import { firstPosition, groupAt, markAt, type MarkPosition, positionOf, walk } from "./timeline-keys.ts";
+import { type MarkEvents, TimelineFloat, TimelineLane } from "./timeline-lane.tsx";
+import { dayAndTime, layoutOf, type RoundLabel, type ScaleName, ticksBetween, type TimelineLayout, topOf } from "./timeline-layout.ts";
+import type { Mark, Timeline } from "./timeline-model.ts";
 
 /** Of the lanes, at the left for their numbers and at the right for the window's end: `--gut` and `--tail` of the kit. */
 const [gutterPx, tailPx] = [40, 2];
 
 type Props = {
-  course: Course;
+  timeline: Timeline;
   scale: ScaleName;
   label: string;
-  openAttempt: string | null;
   onOpenAttempt: (attemptId: string) => void;
 };
 
-export function TimelinePlot({ course, scale, label, openAttempt, onOpenAttempt }: Props) {
+export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
   const now = useNow();
   const root = useRef<HTMLDivElement>(null);
   const width = useWidth(root) - gutterPx - tailPx;
-  const layout = useMemo(() => layoutOf({ course, scale, width }), [course, scale, width]);
+  const layout = useMemo(() => layoutOf({ timeline, scale, width }), [timeline, scale, width]);
   const marks = useMarks(layout, root, onOpenAttempt);
   const { shown, position, tabStop } = marks;
   const active = position === null ? null : markAt(layout.lanes, position);
@@ -35,20 +32,19 @@ export function TimelinePlot({ course, scale, label, openAttempt, onOpenAttempt 
     <div ref={root} className="timeline" role="group" aria-label={label} data-scale={scale} onKeyDown={marks.onKeyDown}>
       {width > 0 ? (
         <>
-          <TimelineOver course={course} scale={scale} width={width} now={now} roundLines={layout.roundLines} />
+          <TimelineOver timeline={timeline} scale={scale} width={width} now={now} roundLines={layout.roundLines} />
           <div className="tl-top" />
           <TimelineRounds rounds={layout.rounds} />
           {layout.lanes.map((lane, place) => (
             <TimelineLane
               key={lane.lane.webhookId}
               layout={lane}
-              ceilingMs={course.ceilingMs}
+              ceilingMs={timeline.ceilingMs}
               tabStop={tabStop !== null && tabStop.lane === place ? tabStop.key : null}
-              openAttempt={openAttempt}
               events={marks.events}
             />
           ))}
-          <TimelineAxis course={course} scale={scale} width={width} now={now} />
+          <TimelineAxis timeline={timeline} scale={scale} width={width} now={now} />
           {shown === null ? null : (
             <TimelineFloat
               group={shown.group}
@@ -179,4 +175,59 @@ function bottomOf(root: HTMLElement | null, key: string): number {
   const plot = root?.querySelector(`[data-mark="${key}"]`)?.closest(".tl-plot");
   if (root === null || plot === null || plot === undefined) return 0;
   return plot.getBoundingClientRect().bottom - root.getBoundingClientRect().top;
+}
+
+type OverProps = { timeline: Timeline; scale: ScaleName; width: number; now: number | null; roundLines: readonly number[] };
+
+/** What lies over all lanes of the retry timeline: the lines of the rounds, now, the hatch of what is to come, the window's end. */
+function TimelineOver({ timeline, scale, width, now, roundLines }: OverProps) {
+  const { now: cursor, end } = topOf({ timeline, scale, width, now });
+  return (
+    <div className="tl-over" aria-hidden="true" style={{ "--now": `${cursor?.x ?? width}px` } as CSSProperties}>
+      {timeline.isOver ? null : <div className="tl-future" />}
+      <RoundLines lines={roundLines} />
+      <div className="tl-end">{end === null ? null : <b>{end}</b>}</div>
+      {cursor === null ? null : (
+        <div className="tl-now">
+          <b className={cursor.side === "right" ? "at-right" : undefined}>{cursor.text}</b>
+        </div>
+      )}
+    </div>
+  );
+}
+
+const RoundLines = memo(function RoundLines({ lines }: { lines: readonly number[] }) {
+  return lines.map((x) => <i key={x} className="tl-round" style={{ "--x": `${x}px` } as CSSProperties} />);
+});
+
+const TimelineRounds = memo(function TimelineRounds({ rounds }: { rounds: readonly RoundLabel[] }) {
+  return (
+    <div className="tl-rounds" aria-hidden="true">
+      <span className="title">round</span>
+      {rounds.map(({ round, x, isNext }) => (
+        <span key={round} className={isNext ? "next" : undefined} style={{ "--x": `${x}px` } as CSSProperties}>
+          {round}
+        </span>
+      ))}
+    </div>
+  );
+});
+
+function TimelineAxis({ timeline, scale, width, now }: Omit<OverProps, "roundLines">) {
+  const { startsAt, windowMs } = timeline;
+  const endsAt = startsAt + windowMs;
+  const start = dayAndTime(startsAt, now ?? startsAt);
+  const end = topOf({ timeline, scale, width, now }).end === null ? dayAndTime(endsAt, startsAt) : span(windowMs);
+  const ticks = useMemo(() => ticksBetween(scale, windowMs, width, start, end), [scale, windowMs, width, start, end]);
+  return (
+    <div className="tl-axis" aria-hidden="true">
+      <span style={{ "--x": "0px" } as CSSProperties}>{start}</span>
+      {ticks.map(({ x, text }) => (
+        <span key={text} style={{ "--x": `${x}px` } as CSSProperties}>
+          {text}
+        </span>
+      ))}
+      <span style={{ "--x": `${width}px` } as CSSProperties}>{end}</span>
+    </div>
+  );
 }

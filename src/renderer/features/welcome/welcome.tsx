@@ -1,6 +1,6 @@
 /** Live before the first message: real values to copy, a sample one press away, and the demo workspace. */
 
-import { useEffect, useState, type ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
@@ -8,11 +8,11 @@ import { Icon, type IconName } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
+import { useOverlay } from "../../stores/commands.ts";
 import { isMac, useKeys } from "../../stores/keys.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import { useOverlay } from "../commands/overlay.ts";
-import { snippet, snippetKinds, type SnippetKind } from "../composer/snippets.ts";
+import { snippet, type SnippetKind, snippetKinds } from "../composer/snippets.ts";
 import "./welcome.css";
 
 const sample = `{"userId":"u_1042","event":"Order Completed",
@@ -45,7 +45,7 @@ export function Welcome() {
       <section className="start" aria-label="First message">
         <h1>Send the first message</h1>
         <p className="muted lead">
-          Hookyard takes it in, signs it, POSTs it to a test endpoint, and shows every byte. Nothing leaves this machine.
+          Hookyard accepts it, signs it, POSTs it to a test endpoint, and shows every byte. Nothing leaves this machine.
         </p>
         <ol className="way">
           <li>
@@ -81,7 +81,7 @@ export function Welcome() {
                   Send a sample
                 </Button>
                 <span className="muted">
-                  sends this very call, or open the{" "}
+                  sends exactly this call; or open the{" "}
                   <button type="button" className="link-button" onClick={() => useOverlay.getState().show("composer")}>
                     composer
                   </button>
@@ -165,7 +165,7 @@ function Demo({ onOpen, ingestUrl }: { onOpen: () => void; ingestUrl: string }) 
   return (
     <aside className="demo" aria-label="Demo workspace">
       <h2>Or open the demo workspace</h2>
-      <p className="muted">A shop that sends by itself, so that every view has something to show.</p>
+      <p className="muted">A shop that generates its own traffic, so that every view has data.</p>
       <dl>
         {shop.map(({ icon, name, text }) => (
           <div key={name}>
@@ -180,9 +180,9 @@ function Demo({ onOpen, ingestUrl }: { onOpen: () => void; ingestUrl: string }) 
       <div className="actions">
         <Button onClick={onOpen}>Open the demo workspace</Button>
       </div>
-      <p className="quiet">Kept beside your own data; Settings can clear it.</p>
+      <p className="quiet">Stored next to your own data. You can clear it in Settings.</p>
       <hr />
-      <h3>Coming with a client library</h3>
+      <h3>Using a client library</h3>
       <ul className="libs">
         <li>
           <span>Go</span>

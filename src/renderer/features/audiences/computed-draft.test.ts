@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import {
+  type Audience,
+  changesOf,
+  draftOf,
+  emptyDraft,
+  keyOf,
+  missingInComputation,
+  missingInDraft,
+  sentValue,
+  withAggregate,
+} from "./computed-draft.ts";
+
+const audience: Audience = {
+  id: "aud_1",
+  name: "Big spenders",
+  key: "big_spenders",
+  rule: { event: "Order Completed", atLeast: 2 },
+  members: null,
+  sync: "manual",
+  destinationIds: ["dst_1"],
+  sourceId: "src_9",
+  size: 0,
+  syncing: null,
+  lastSync: null,
+  nextSyncAt: null,
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+
+test("a draft of an audience says the same as the audience until something is typed", () => {
+  const draft = draftOf(audience);
+  const { name, rule, sync, destinationIds } = audience;
+  expect(changesOf(draft)).toEqual({ name, rule, sync, destinationIds });
+  expect(changesOf({ ...draft, by: "members", members: "ana\nben" })).toEqual({
+    name: "Big spenders",
+    members: ["ana", "ben"],
+    sync: "manual",
+    destinationIds: ["dst_1"],
+  });
+});
+
+test("a new audience wants its first condition filled in", () => {
+  const draft = emptyDraft(["dst_1"]);
+  expect(missingInDraft(draft)).toBe("A condition on an event needs an event name.");
+  expect(missingInDraft({ ...draft, by: "members" })).toBe("A fixed list needs at least one userId.");
+});
+
+const other = { id: "aud_1", name: "Big spenders", key: "big_spenders" };
+
+test("a key that is taken, or that a name cannot have, is said while the name is typed", () => {
+  expect(keyOf("Big Spenders!", "aud_2", [other]).problem).toBe(
+    "The key big_spenders is already used by Big spenders. Choose another name.",
+  );
+  expect(keyOf("Big spenders", "aud_1", [other])).toEqual({ key: "big_spenders", problem: null });
+  expect(keyOf("!!!", null, []).problem).toContain("needs at least one letter or digit");
+  expect(keyOf(" ", null, []).problem).toBe("Enter a name.");
+});
+
+test("a count takes no property, and every other computation asks for one", () => {
+  expect(withAggregate({ aggregate: "sum", event: "Order", property: "total" }, "count")).toEqual({ aggregate: "count", event: "Order" });
+  const sum = withAggregate({ aggregate: "count", event: "Order" }, "sum");
+  expect(sum).toEqual({ aggregate: "sum", event: "Order", property: "" });
+  expect(missingInComputation(sum)).toBe("Enter the property name.");
+  expect(missingInComputation({ aggregate: "count", event: "" })).toBe("Enter the event name.");
+  expect(missingInComputation({ aggregate: "max", event: "Order", property: "total" })).toBeNull();
+});
+
+test("the value that a receiver was told stands in the recorded identify", () => {
+  expect(sentValue('{"traits":{"big_spenders":false}}', "big_spenders")).toBe("false");
+  expect(sentValue('{"traits":{"big_spenders":null}}', "big_spenders")).toBe("null");
+  expect(sentValue('{"traits":{}}', "constructor")).toBeNull();
+  expect(sentValue("no JSON", "big_spenders")).toBeNull();
+  expect(sentValue({ base64: "AA==" }, "big_spenders")).toBeNull();
+});

@@ -1,0 +1,165 @@
+/** What tells audiences and computed traits from each other while they are made or changed, and what their names become. */
+
+import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
+import type { Aggregate, Computation, Rule, Sync } from "../../../domain/rules.ts";
+import { snakeCase } from "../../../domain/snake-case.ts";
+import { userIdsIn } from "../../kit/user-ids.ts";
+import { draftStore, type UseDrafts } from "../../stores/drafts.ts";
+import { call } from "../../transport/transport.ts";
+import { missingIn } from "./rule-draft.ts";
+
+export type Named = { id: string; name: string; key: string };
+
+export type CommonDraft = { name: string; sync: Sync; destinationIds: string[] };
+
+/** Of the one that does not exist yet. */
+export const newId = "new";
+
+export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
+  useDrafts: UseDrafts<Draft>;
+  /** Before its id in the address. */
+  path: readonly string[];
+  empty(destinationIds: readonly string[]): Draft;
+  draftOf(saved: Saved): Draft;
+  changesOf(draft: Draft): object;
+  /** What stops it from being asked about and made, apart from the name. */
+  missingIn(draft: Draft): string | null;
+  create(draft: Draft): Promise<{ id: string }>;
+  update(id: string, draft: Draft): Promise<unknown>;
+  remove(id: string): Promise<unknown>;
+};
+
+/** The trait that receivers get, and why it cannot be that. */
+export function keyOf(name: string, ownId: string | null, others: readonly Named[]): { key: string; problem: string | null } {
+  const key = snakeCase(name);
+  if (name.trim() === "") return { key, problem: "Enter a name." };
+  if (key === "") return { key, problem: "A name needs at least one letter or digit, because the key is made from it." };
+  const taken = others.find((other) => other.id !== ownId && other.key === key);
+  return { key, problem: taken === undefined ? null : `The key ${key} is already used by ${taken.name}. Choose another name.` };
+}
+
+export type Audience = AnswerOf<"audiences.get">;
+
+type AudienceDraft = {
+  name: string;
+  by: "rule" | "members";
+  rule: Rule;
+  /** As they are typed, a line each. */
+  members: string;
+  sync: Sync;
+  destinationIds: string[];
+};
+
+/** An audience while it is being made or changed: what is typed, what is wrong with it, and what is sent to the API. */
+export function emptyDraft(destinationIds: readonly string[]): AudienceDraft {
+  return {
+    name: "",
+    by: "rule",
+    rule: { all: [{ event: "", atLeast: 1 }] },
+    members: "",
+    sync: "each-event",
+    destinationIds: [...destinationIds],
+  };
+}
+
+export function draftOf({ name, rule, members, sync, destinationIds }: Audience): AudienceDraft {
+  return {
+    name,
+    by: rule === null ? "members" : "rule",
+    rule: rule ?? { all: [] },
+    members: (members ?? []).join("\n"),
+    sync,
+    destinationIds: [...destinationIds],
+  };
+}
+
+export function changesOf({ name, by, rule, members, sync, destinationIds }: AudienceDraft) {
+  return {
+    name,
+    ...(by === "rule" ? { rule } : { members: userIdsIn(members) }),
+    sync,
+    destinationIds,
+  } satisfies InputOf<"audiences.create">;
+}
+
+export function missingInDraft({ by, rule, members }: AudienceDraft): string | null {
+  if (by === "rule") return missingIn(rule);
+  return userIdsIn(members).length === 0 ? "A fixed list needs at least one userId." : null;
+}
+
+export const audienceKind: ComputedKind<Audience, AudienceDraft> = {
+  useDrafts: draftStore(),
+  path: [],
+  empty: emptyDraft,
+  draftOf,
+  changesOf,
+  missingIn: missingInDraft,
+  create: (draft) => call("audiences.create", changesOf(draft)),
+  update: (id, draft) => call("audiences.update", { id, ...changesOf(draft) }),
+  remove: (id) => call("audiences.delete", { id }),
+};
+
+export type ComputedTrait = AnswerOf<"computedTraits.get">;
+
+type TraitDraft = { name: string; computation: Computation; sync: Sync; destinationIds: string[] };
+
+/** Computed traits stand below the audiences, with this before their id in the address. */
+export const traitsPath = "traits";
+
+export const aggregateWords: Record<Aggregate, string> = {
+  count: "how often it happened",
+  unique: "the number of different values of",
+  first: "the first value of",
+  last: "the last value of",
+  mostFrequent: "the most frequent value of",
+  sum: "the sum of",
+  average: "the average of",
+  min: "the minimum of",
+  max: "the maximum of",
+};
+
+function emptyTrait(destinationIds: readonly string[]): TraitDraft {
+  return { name: "", computation: { aggregate: "count", event: "" }, sync: "each-event", destinationIds: [...destinationIds] };
+}
+
+function traitDraftOf({ name, computation, sync, destinationIds }: ComputedTrait): TraitDraft {
+  return { name, computation, sync, destinationIds: [...destinationIds] };
+}
+
+function traitChanges({ name, computation, sync, destinationIds }: TraitDraft): InputOf<"computedTraits.create"> {
+  return { name, computation, sync, destinationIds };
+}
+
+/** `count` takes no property, and all others need one. */
+export function withAggregate({ property = "", ...rest }: Computation, aggregate: Aggregate): Computation {
+  return aggregate === "count" ? { ...rest, aggregate } : { ...rest, aggregate, property };
+}
+
+export function missingInComputation({ aggregate, event, property, where = [] }: Computation): string | null {
+  if (event === "") return "Enter the event name.";
+  if (aggregate !== "count" && (property ?? "") === "") return "Enter the property name.";
+  return where.some((one) => one.property === "") ? "A condition on a property needs a property name." : null;
+}
+
+export const traitKind: ComputedKind<ComputedTrait, TraitDraft> = {
+  useDrafts: draftStore(),
+  path: [traitsPath],
+  empty: emptyTrait,
+  draftOf: traitDraftOf,
+  changesOf: traitChanges,
+  missingIn: ({ computation }) => missingInComputation(computation),
+  create: (draft) => call("computedTraits.create", traitChanges(draft)),
+  update: (id, draft) => call("computedTraits.update", { id, ...traitChanges(draft) }),
+  remove: (id) => call("computedTraits.delete", { id }),
+};
+
+/** The value of a trait in a recorded identify, as JSON; null when there is none. */
+export function sentValue(raw: AnswerOf<"messages.get">["raw"], key: string): string | null {
+  if (typeof raw !== "string") return null;
+  try {
+    const { traits } = JSON.parse(raw) as { traits?: Record<string, unknown> };
+    return traits === undefined || !Object.hasOwn(traits, key) ? null : JSON.stringify(traits[key]);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,69 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { documented } from "../../../domain/retry.ts";
+import { deliveryOf, startsAt, time } from "../timeline/delivery.fixture.ts";
+import { type NowAxis, comingOf, drawLane, labelsAround, nowX, xAround } from "./now-axis.ts";
+
+const hour = 3_600_000;
+const axis: NowAxis = { scale: "linear", width: 800, pastMs: hour, futureMs: hour };
+
+describe("the lane of a delivery", () => {
+  test("goes on at the seeded times of its own window", () => {
+    const marks = [1, 2, 3].map((round) => ({ round, at: startsAt + (round - 3) * hour, outcome: "http_error" as const }));
+    const delivery = { ...deliveryOf({ state: "waiting", rounds: 3 }), firstAttemptAt: time(startsAt) };
+    const [next, after] = comingOf({ delivery, marks, profile: documented, seed: 1, jitter: false });
+    // The window began with round 3: the round after the next comes 20 s later, not 80.
+    expect([next, after]).toEqual([startsAt + 10_000, startsAt + 30_000]);
+  });
+
+  test("draws the newest of marks that lie on each other, a path for each kind, and only what the axis reaches", () => {
+    const marks = [-2 * hour, -2000, -1000].map((at, place) => ({
+      round: place + 1,
+      at: startsAt + at,
+      outcome: (["timeout", "timeout", "http_error"] as const)[place] ?? "timeout",
+    }));
+    const coming = [10, 60, 120].map((minutes) => startsAt + minutes * 60_000);
+    const drawing = drawLane({ axis, now: startsAt, marks, coming, startsAt: startsAt - hour, endsAt: startsAt + 3 * hour });
+    expect(drawing.paths.map(({ kind }) => kind)).toEqual(["http_error", "next", "coming"]);
+    expect(drawing.track).toBe("M0 10H800");
+    expect(drawing.end).toBe("");
+  });
+});
+
+const axisOf = (changes: Partial<NowAxis> = {}): NowAxis => ({
+  scale: "log",
+  width: 600,
+  pastMs: 4 * hour,
+  futureMs: 4 * hour,
+  ...changes,
+});
+
+describe("the axisOf around now", () => {
+  test("has now in its middle, or at its end when nothing is to come", () => {
+    expect(xAround(axisOf(), 0)).toBe(300);
+    expect(nowX(axisOf({ futureMs: 0 }))).toBe(600);
+    expect(xAround(axisOf({ futureMs: 0 }), -4 * hour)).toBe(0);
+  });
+
+  test("keeps apart what is due soon, and leaves out what is too far", () => {
+    const [soon, later] = [xAround(axisOf(), 10_000), xAround(axisOf(), 20_000)];
+    expect((later ?? 0) - (soon ?? 0)).toBeGreaterThan(7);
+    expect(xAround(axisOf(), 5 * hour)).toBeNull();
+    expect(xAround(axisOf({ futureMs: 0 }), 1)).toBeNull();
+  });
+
+  test("never turns back", () => {
+    const ms = fc.integer({ min: -4 * hour, max: 4 * hour });
+    fc.assert(
+      fc.property(ms, ms, fc.constantFrom("log" as const, "linear" as const), (a, b, scale) => {
+        expect(xAround(axisOf({ scale }), Math.min(a, b)) ?? NaN).toBeLessThanOrEqual(xAround(axisOf({ scale }), Math.max(a, b)) ?? NaN);
+      }),
+    );
+  });
+
+  test("has labels that do not touch, in order and on both sides", () => {
+    const labels = labelsAround(axisOf(), "now 16:47:32");
+    expect(labels.map(({ text }) => text)).toEqual(expect.arrayContaining(["−1 h", "+1 h"]));
+    for (const [place, { x }] of labels.entries()) expect(x - (labels[place - 1]?.x ?? -40)).toBeGreaterThanOrEqual(40);
+  });
+});

@@ -7,6 +7,7 @@ import { afterEach, expect } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
 import type { AttemptRecord, Decision, IncomingRequest, Store, TakenMessage, Transition } from "../engine/ports.ts";
+import { inconsistencies } from "./inconsistencies.fixture.ts";
 import { openDatabase } from "./open.ts";
 import type { Db, OpenedDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
@@ -149,40 +150,7 @@ export function tables({ db }: TestStore): Record<string, unknown[]> {
   return Object.fromEntries(names.map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]));
 }
 
-const orphans: Record<string, string> = {
-  "messages without their request": "SELECT id FROM messages WHERE request_id NOT IN (SELECT id FROM requests)",
-  "requests without messages":
-    "SELECT id FROM requests WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.request_id = requests.id) AND messages > 0",
-  "decisions of no message": "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
-  "payloads of no message": "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
-  "deliveries of no message": "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
-  "attempts of no delivery": "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
-  "transitions of no delivery": "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
-  "postings of no message": "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id / 4096 = block)",
-  "profiles that count their events wrongly":
-    "SELECT id FROM profiles WHERE events <> (SELECT count(*) FROM profile_events WHERE profile_id = profiles.id)",
-  "users whose id leads elsewhere": `SELECT id FROM profiles WHERE user_id IS NOT NULL
-     AND id IS NOT (SELECT profile_id FROM identities WHERE kind = 0 AND value = user_id)`,
-  "events of no message": "SELECT id FROM profile_events WHERE id NOT IN (SELECT id FROM messages)",
-  ...Object.fromEntries(
-    ["identities", "profile_traits", "profile_events", "profile_groups", "profile_sources", "profile_history"].map((table) => [
-      `${table} of no profile`,
-      `SELECT profile_id FROM ${table} WHERE profile_id NOT IN (SELECT id FROM profiles)`,
-    ]),
-  ),
-  "messages that are not in the first state of their deliveries": `SELECT id FROM messages
-     WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id)`,
-  "messages that count their attempts wrongly": `SELECT id FROM messages
-     WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id)`,
-};
-
 /** Counts are those of the rows, and no row belongs to something that is not there. */
 export function expectConsistent(db: Db): void {
-  expect(db.prepare("SELECT * FROM message_counts WHERE n <> 0").all()).toEqual(
-    db.prepare("SELECT source_id, type, state, count(*) AS n FROM messages GROUP BY 1, 2, 3 ORDER BY 1, 2, 3").all(),
-  );
-  expect(db.prepare("SELECT * FROM delivery_counts WHERE n <> 0").all()).toEqual(
-    db.prepare("SELECT destination_id, state, count(*) AS n FROM deliveries GROUP BY 1, 2 ORDER BY 1, 2").all(),
-  );
-  for (const [what, sql] of Object.entries(orphans)) expect({ what, rows: db.prepare(sql).all() }).toEqual({ what, rows: [] });
+  expect(inconsistencies(db)).toEqual([]);
 }

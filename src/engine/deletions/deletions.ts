@@ -84,7 +84,12 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
     const { ids = [], count = 0 } = lines.find(({ area }) => area === "messages") ?? {};
     // With more changes than ids any request that still moves may be meant.
     const moving = [...states].flatMap(([id, state]) => (state === "nothing_to_send" || isSettled(state) ? [] : [id]));
-    for (const id of new Set([...ids.flatMap((each) => ofMessage.get(each) ?? []), ...(count > ids.length ? moving : [])])) note(id);
+    try {
+      for (const id of new Set([...ids.flatMap((each) => ofMessage.get(each) ?? []), ...(count > ids.length ? moving : [])])) note(id);
+    } catch (error) {
+      // The feed's other listeners and the process itself do not depend on whether this can be read.
+      report(error);
+    }
   });
 
   /** Users of one profile together, however far apart they were named. */

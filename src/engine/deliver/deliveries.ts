@@ -82,12 +82,15 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       for (const page of pages({ destinationId }, state)) {
         if (job.state !== "running") return;
         const work = options.activity.begin();
-        const still = page.filter(({ id }) => store.delivery(id)?.state === state);
-        record(still, "queued", "retry_now");
-        job.done += page.length;
-        job.retried += still.length;
-        changes.note("jobs", jobIds.format(job.id));
-        work.end();
+        try {
+          const still = page.filter(({ id }) => store.delivery(id)?.state === state);
+          record(still, "queued", "retry_now");
+          job.done += page.length;
+          job.retried += still.length;
+          changes.note("jobs", jobIds.format(job.id));
+        } finally {
+          work.end();
+        }
         await nextTurn();
       }
     }

@@ -197,16 +197,19 @@ export class Rounds {
 
   /** Every attempt of the round has ended and none succeeded. */
   #conclude({ delivery, destination, profile, startedAt, finished }: Round): void {
-    const { configuration } = this.#options;
+    const { configuration, clock } = this.#options;
     const { seed, jitter } = configuration.settings();
     const current = configuration.destination(destination.id);
     if (current === undefined) return this.#change(delivery, "cancelled", "destination_deleted");
     if (current.webhooks.every((webhook) => finished.has(webhook.id))) return this.#change(delivery, "failed", "not_retried");
+    const firstAttemptAt = delivery.firstAttemptAt ?? startedAt;
+    // The round may have waited so long for its lanes that the window closed before it.
+    if (clock.now() > firstAttemptAt + profile.windowMs) return this.#change(delivery, "expired", "window_closed");
     const nextAttemptAt = nextRoundAt({
       profile,
       round: delivery.round - delivery.windowRound + 1,
       roundStartedAt: startedAt,
-      firstAttemptAt: delivery.firstAttemptAt ?? startedAt,
+      firstAttemptAt,
       seed,
       sequence: delivery.id,
       jitter,

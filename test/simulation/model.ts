@@ -1,0 +1,102 @@
+/**
+ * What the simulation knows by itself: what it sent and how that was answered, what is configured, whom it had deleted. Nothing
+ * here is read from the data file but the rows that were seen before.
+ */
+
+import type { AnswerOf } from "../../src/contract/contract.ts";
+import type { RetryProfile } from "../../src/domain/configuration.ts";
+import { destinationIds, sourceIds, type DestinationId, type SourceId } from "../../src/domain/ids.ts";
+import { People } from "../support/people.ts";
+import type { Simulation } from "./simulation.ts";
+
+export type Source = AnswerOf<"sources.list">["items"][number];
+type Destination = AnswerOf<"destinations.list">["items"][number];
+
+/** A message as it was sent, once or several times. */
+export type Sent = {
+  text: string;
+  /** What becomes of it, unless it is a duplicate: rejected, or by destination the reason of its decision. */
+  expected: "rejected" | "suppressed" | ReadonlyMap<string, string>;
+  accepted: number;
+  /** Sent without hearing whether it was accepted. */
+  unanswered: number;
+};
+
+type SeenMessage = { id: number; key: string; received_at: number; state: number };
+
+/** How a destination was configured at any time: a round may have begun before the newest change. */
+type Past = { secrets: Set<string | null>; profiles: Map<string, RetryProfile> };
+
+export class Model {
+  /** How many messages are kept; null keeps all. */
+  retention: number | null = null;
+  /** Numbers destinations, webhooks and messages. */
+  made = 0;
+  now = 0;
+  /** By the file: a time that a failing disk refused may be forgotten with the process. */
+  storedNow = 0;
+  sources = new Map<string, Source>();
+  destinations = new Map<string, Destination>();
+  suppressed = new Set<string>();
+  people = new People();
+  readonly past = new Map<string, Past>();
+  /** By source and message id. */
+  sent = new Map<string, Sent>();
+  /** Those of the newest step. */
+  fresh = new Map<string, Sent>();
+  messages = new Map<number, SeenMessage>();
+  /** Users that an audience was told nothing of since they were deleted, from this row on. */
+  forgottenFrom = new Map<string, number>();
+  /** Newest rows that were looked at. */
+  cursor = { message: 0, attempt: 0, transition: 0 };
+  /** Users of a deletion that may have been accepted since the last look. */
+  deleting: readonly string[] = [];
+  deletions = 0;
+  resetting = false;
+  wasReset = false;
+  /** Enough real time has passed since the newest step for everything that does not wait for the clock. */
+  settled = false;
+  finished = false;
+  /** Webhooks have or had so few connections that a round may wait for one. */
+  hasNarrowLanes = false;
+
+  summary(): string {
+    return `${this.messages.size} messages, ${this.destinations.size} destinations`;
+  }
+
+  /** Takes over the configuration from the process, after changes and when it is not known which of them were made. */
+  async reread(sim: Simulation): Promise<void> {
+    const [sources, destinations, profiles] = [
+      await sim.done("sources.list", {}),
+      await sim.done("destinations.list", {}),
+      await sim.done("retryProfiles.list", {}),
+    ];
+    this.sources = new Map(sources.items.map((source) => [source.id, source]));
+    this.destinations = new Map(destinations.items.map((destination) => [destination.id, destination]));
+    for (const { id, retryProfile } of destinations.items) {
+      const past = this.past.get(id) ?? { secrets: new Set(), profiles: new Map() };
+      past.secrets.add((await sim.done("destinations.secret", { id })).sharedSecret);
+      const profile = profiles.items.find(({ name }) => name === retryProfile);
+      if (profile !== undefined) past.profiles.set(retryProfile, profile);
+      this.past.set(id, past);
+    }
+    this.suppressed = new Set(sim.look(({ suppressions }) => suppressions.list("", 100, null)).items.map(({ userId }) => userId));
+  }
+
+  /** After a reset. */
+  forget(): void {
+    this.wasReset = true;
+    this.deletions = 0;
+    this.people = new People();
+    this.suppressed.clear();
+    this.sent.clear();
+    this.fresh.clear();
+    this.messages.clear();
+    this.forgottenFrom.clear();
+    this.cursor = { message: 0, attempt: 0, transition: 0 };
+  }
+}
+
+/** Rows have numbers where the API has ids. */
+export const sourceOf = (row: number): string => sourceIds.format(row as SourceId);
+export const destinationOf = (row: number): string => destinationIds.format(row as DestinationId);

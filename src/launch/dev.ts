@@ -1,0 +1,111 @@
+/**
+ * `npm run dev -- FLAGS`: Vite's server shows the inspector from its sources and updates the open page when they change. Behind it
+ * runs the engine from its sources, restarted when they change, on the same ports and with the same token for the page.
+ */
+
+import { fork, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { openUrl } from "../headless/open-url.ts";
+import { parseServeFlags, portFlags, serveHelp, type ServeFlags } from "../headless/serve-flags.ts";
+import { root } from "./build.ts";
+import { createDevProgram } from "./dev-program.ts";
+import { startDevServer, whenEnded } from "./dev-server.ts";
+import { endWithNpm } from "./end-with-npm.ts";
+
+/** The first line of `hookyard serve --json`. */
+type Ready = { ingestUrl: string; uiUrl: string; token: string; endpointsUrl: string; endpointsTlsUrl: string; dataDir: string | null };
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const flags = parseServeFlags(process.argv.slice(2));
+if (flags === "help" || "wrong" in flags) {
+  if (flags === "help") print(serveHelp.replace("hookyard serve", "npm run dev --"));
+  else process.stderr.write(`${flags.wrong}\n`);
+  process.exit(flags === "help" ? 0 : 2);
+}
+endWithNpm();
+await run(flags);
+
+async function run(flags: ServeFlags): Promise<void> {
+  /** Where the first engine listened: the later ones do too. */
+  let first: Ready | null = null;
+  let ready = Promise.withResolvers<Ready>();
+  const ended = whenEnded();
+  /** Whoever waits for the engine waits for the next one. */
+  const expectNext = (): void => {
+    const next = Promise.withResolvers<Ready>();
+    ready.resolve(next.promise);
+    ready = next;
+  };
+
+  async function start(): Promise<ChildProcess> {
+    const child = fork(join(root, "src", "launch", "dev-engine.ts"), engineFlags(flags, first), {
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+      // In a group of its own Ctrl+C does not reach it: this process ends it.
+      detached: process.platform !== "win32",
+    });
+    const started = ready;
+    if (child.stdout !== null)
+      createInterface({ input: child.stdout }).on("line", (line) => {
+        if (!line.startsWith('{"event":"ready"')) return print(line);
+        if (first !== null) print("The engine was started again.");
+        started.resolve(JSON.parse(line) as Ready);
+      });
+    child.once("exit", (code, signal) => {
+      if (started !== ready) return;
+      if (first === null) process.exit(code ?? 1);
+      expectNext();
+      print(`The engine ended with ${code ?? signal}. It starts again when its sources change.`);
+    });
+    return child;
+  }
+
+  const engine = createDevProgram(start);
+  engine.restart();
+  const { token } = (first = await ready.promise);
+  const server = await startDevServer({
+    host: flags.host,
+    port: flags.ports.ui,
+    proxy: {
+      "/api/": {
+        target: first.uiUrl,
+        // While the engine starts again, calls wait for it.
+        bypass: async ({ headers }) => {
+          const current = await ready.promise;
+          // An engine that keeps no data has a token of its own; the page keeps the first one.
+          if (headers.authorization === `Bearer ${token}`) headers.authorization = `Bearer ${current.token}`;
+          return undefined;
+        },
+      },
+    },
+    engineChanged: () => {
+      expectNext();
+      engine.restart();
+    },
+  });
+  const inspectorUrl = `${server.url}/#token=${token}`;
+  print(`Hookyard runs from its sources. Ctrl+C ends it.
+
+  Inspector       ${inspectorUrl}
+  Ingest          ${first.ingestUrl}
+  Test endpoints  ${first.endpointsUrl} and ${first.endpointsTlsUrl}
+  Data            ${first.dataDir ?? "in memory only"}
+`);
+  if (flags.open) openUrl(inspectorUrl, print);
+  await ended;
+  await Promise.all([server.stop(), engine.stop()]);
+  process.exit(0);
+}
+
+function engineFlags({ data, host, ports, config }: ServeFlags, first: Ready | null): string[] {
+  const port = (url: string | undefined, flag: number): string => (url === undefined ? "" : new URL(url).port) || String(flag);
+  return [
+    ...["serve", "--json", "--data", data, "--host", host],
+    ...[portFlags.ingest, port(first?.ingestUrl, ports.ingest)],
+    ...[portFlags.ui, port(first?.uiUrl, 0)],
+    ...[portFlags.endpoints, port(first?.endpointsUrl, ports.endpoints)],
+    ...[portFlags.endpointsTls, port(first?.endpointsTlsUrl, ports.endpointsTls)],
+    ...(config === undefined ? [] : ["--config", config]),
+  ];
+}

@@ -7,9 +7,11 @@ import { startTimer } from "../engine/wall.ts";
 /** Stopping in order has deadlines of about a second each. After this the program hangs, as in an endless loop. */
 const maxStopMs = 5_000;
 
-export type DevProgram = {
+type DevProgram = {
   /** Starts it, or ends it and starts it again. Changes while it does so cause one more restart. */
   restart(): void;
+  /** Whether this is the child that runs, and that nobody has asked to end. */
+  isCurrent(child: ChildProcess): boolean;
   stop(): Promise<void>;
 };
 
@@ -35,7 +37,12 @@ export function createDevProgram(start: () => Promise<ChildProcess>): DevProgram
     while (isStale && !isOver) {
       isStale = false;
       await end();
-      child = await start();
+      try {
+        child = await start();
+      } catch (error) {
+        // What cannot be built is mended by the next change.
+        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      }
     }
     work = null;
   }
@@ -45,6 +52,7 @@ export function createDevProgram(start: () => Promise<ChildProcess>): DevProgram
       isStale = true;
       work ??= restartWhileStale();
     },
+    isCurrent: (other) => child === other,
     async stop() {
       isOver = true;
       await work;

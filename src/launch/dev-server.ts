@@ -23,6 +23,7 @@ export async function startDevServer({
   proxy?: Record<string, ProxyOptions>;
   engineChanged: () => void;
 }): Promise<DevServer> {
+  const listeners = process.listeners("SIGTERM");
   const server = await createServer({
     ...rendererConfig,
     configFile: false,
@@ -31,6 +32,8 @@ export async function startDevServer({
     // Pages of other origins get nothing here, as from the built program.
     server: { host, port, strictPort: true, cors: false, proxy },
   });
+  // Vite's own would end the process while the engine still stops.
+  for (const added of process.listeners("SIGTERM").filter((listener) => !listeners.includes(listener))) process.off("SIGTERM", added);
   server.watcher.add(sources);
   server.watcher.on("all", (event, file) => {
     if ((event === "add" || event === "change" || event === "unlink") && isOfEngine(file)) engineChanged();

@@ -4,11 +4,9 @@
  */
 
 import { fork, type ChildProcess } from "node:child_process";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { openUrl } from "../headless/open-url.ts";
 import { parseServeFlags, portFlags, serveHelp, type ServeFlags } from "../headless/serve-flags.ts";
-import { root } from "./build.ts";
 import { createDevProgram } from "./dev-program.ts";
 import { startDevServer, whenEnded } from "./dev-server.ts";
 import { endWithNpm } from "./end-with-npm.ts";
@@ -40,7 +38,8 @@ async function run(flags: ServeFlags): Promise<void> {
   };
 
   async function start(): Promise<ChildProcess> {
-    const child = fork(join(root, "src", "launch", "dev-engine.ts"), engineFlags(flags, first), {
+    const child = fork(new URL("dev-engine.ts", import.meta.url), engineFlags(flags, first), {
+      execArgv: [],
       stdio: ["ignore", "pipe", "inherit", "ipc"],
       // In a group of its own Ctrl+C does not reach it: this process ends it.
       detached: process.platform !== "win32",

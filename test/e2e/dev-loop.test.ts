@@ -1,0 +1,144 @@
+/** `npm run dev` on a copy of the sources, whose files the tests edit. */
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect } from "vitest";
+import { root } from "../../src/launch/build.ts";
+import { composerPage } from "./pages/composer.ts";
+import { framePage } from "./pages/frame.ts";
+import { openGuarded } from "./support/guarded-page.ts";
+import { test } from "./support/inspector-test.ts";
+
+const freePorts = ["--ingest-port", "0", "--ui-port", "0", "--endpoints-port", "0", "--endpoints-tls-port", "0"];
+
+const copies: string[] = [];
+const running: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  for (const copy of copies.splice(0)) rmSync(copy, { recursive: true });
+});
+
+/** The sources, with links to the packages and a cache of its own. */
+function copySources() {
+  const copy = realpathSync(mkdtempSync(join(tmpdir(), "hookyard-dev-")));
+  copies.push(copy);
+  for (const part of ["src", "resources/scenarios", "resources/bare", "package.json", "package-lock.json", "tsconfig.json"])
+    cpSync(join(root, part), join(copy, part), { recursive: true });
+  mkdirSync(join(copy, "node_modules"));
+  for (const name of readdirSync(join(root, "node_modules")).filter((name) => !name.startsWith(".")))
+    symlinkSync(join(root, "node_modules", name), join(copy, "node_modules", name));
+  return {
+    directory: copy,
+    edit(path: string, from: string, to: string): void {
+      const file = join(copy, path);
+      const text = readFileSync(file, "utf8");
+      expect(text).toContain(from);
+      writeFileSync(file, text.replace(from, to));
+    },
+  };
+}
+
+async function startLoop(directory: string) {
+  const child = spawn(process.execPath, [join(directory, "src", "launch", "dev.ts"), "--data", ":memory:", ...freePorts], {
+    cwd: directory,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.push(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  await expect.poll(() => output).toMatch(/\n {2}Data +in memory only\n/);
+  const address = /Inspector +(\S+)/.exec(output)?.[1] ?? "";
+  const ingest = /Ingest +(\S+)/.exec(output)?.[1] ?? "";
+  const { origin, hash } = new URL(address);
+  return {
+    child,
+    output: () => output,
+    address,
+    origin,
+    ingest,
+    call: (path: string) => fetch(`${origin}${path}`, { headers: { Authorization: `Bearer ${hash.replace("#token=", "")}` } }),
+  };
+}
+
+test("an edit of the inspector reaches the open page, which keeps its state", async ({ browser }) => {
+  const copy = copySources();
+  const loop = await startLoop(copy.directory);
+  const guarded = await openGuarded(browser, loop.origin);
+  const { page } = guarded;
+  await page.goto(loop.address);
+  await framePage(page).clock.waitFor();
+  await page.evaluate("window.isSamePage = true");
+  await page.keyboard.press("n");
+  const composer = composerPage(page);
+  await composer.body.fill('{ "userId": "typed" }');
+
+  copy.edit("src/renderer/features/composer/composer.tsx", "Compose a message", "Write a message");
+  const renamed = page.getByRole("dialog", { name: "Write a message" });
+  await renamed.waitFor();
+  expect(await renamed.getByRole("textbox", { name: "The call" }).inputValue()).toBe('{ "userId": "typed" }');
+
+  copy.edit("src/renderer/kit/tokens.css", ":root {", ":root { --edited: yes;");
+  await expect.poll(() => page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--edited')")).toBe("yes");
+  expect(await page.evaluate("window.isSamePage")).toBe(true);
+  expect(guarded.problems()).toEqual([]);
+  await guarded.close();
+});
+
+test("an edit of the engine restarts it on its ports, and the open page goes on with its token", async ({ browser }) => {
+  const copy = copySources();
+  const loop = await startLoop(copy.directory);
+  const guarded = await openGuarded(browser, loop.origin);
+  guarded.expect(/net::ERR_/);
+  const { page } = guarded;
+  await page.goto(loop.address);
+  const frame = framePage(page);
+  await frame.clock.waitFor();
+  await page.evaluate("window.isSamePage = true");
+
+  copy.edit("src/headless/http-api.ts", "There is no call at this path.", "Nobody answers this call.");
+  await expect.poll(async () => (await loop.call("/api/nothing")).text()).toContain("Nobody answers this call.");
+  expect((await fetch(`${loop.ingest}/v1/batch`, { method: "POST", body: "{}" })).status).toBe(400);
+  await frame.mode("paused").click();
+  await expect.poll(() => frame.mode("paused").getAttribute("aria-checked")).toBe("true");
+  expect(await page.evaluate("window.isSamePage")).toBe(true);
+
+  copy.edit("src/headless/http-api.ts", "../app-errors.ts", "../none.ts");
+  await expect.poll(loop.output).toContain("It starts again when its sources change.");
+  copy.edit("src/headless/http-api.ts", "../none.ts", "../app-errors.ts");
+  expect(await (await loop.call("/api/nothing")).text()).toContain("Nobody answers this call.");
+  expect(guarded.problems()).toEqual([]);
+  await guarded.close();
+});
+
+test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)("%s ends the engine with the loop", async (signal) => {
+  const copy = copySources();
+  const loop = await startLoop(copy.directory);
+  expect((await loop.call("/api/stats")).status).toBe(200);
+  const ended = once(loop.child, "exit");
+  loop.child.kill(signal);
+  expect(await ended).toEqual(signal === "SIGKILL" ? [null, "SIGKILL"] : [0, null]);
+  for (const url of [loop.origin, loop.ingest])
+    await expect
+      .poll(() =>
+        fetch(url).then(
+          () => "open",
+          () => "closed",
+        ),
+      )
+      .toBe("closed");
+});
+
+test("pages of other origins and callers without the token get nothing of the API", async () => {
+  const loop = await startLoop(root);
+  expect((await fetch(`${loop.origin}/api/stats`)).status).toBe(401);
+  expect((await fetch(`${loop.origin}/api/stats`, { headers: { Origin: "http://localhost:3000" } })).status).toBe(403);
+  const page = await fetch(loop.origin, { headers: { Origin: "http://localhost:3000" } });
+  expect(page.headers.get("access-control-allow-origin")).toBe(null);
+});

@@ -67,10 +67,10 @@ export function startDesktop({
   };
 
   async function open({ window, url, preload }: Extract<FromStandIn, { say: "load" }>): Promise<void> {
-    const opening = openChromiumPage({ browser, window, preload, ask, tell });
+    const opening = openChromiumPage({ browser, window, url, preload, ask, tell });
     pages.set(window, opening);
     const page = await opening;
-    await page.load(url);
+    await page.load();
     firstPage.resolve(page);
   }
 

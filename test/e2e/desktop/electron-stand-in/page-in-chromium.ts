@@ -14,7 +14,7 @@ const world = "preload";
 
 export type ChromiumPage = GuardedPage & {
   window: number;
-  load(url: string): Promise<void>;
+  load(): Promise<void>;
   /** Those of the page itself. */
   headers(): Record<string, string>;
   post(channel: string, ports: number[]): void;
@@ -55,18 +55,22 @@ const preloadWorld = `
 export async function openChromiumPage({
   browser,
   window,
+  url,
   preload,
   ask,
   tell,
 }: {
   browser: Browser;
   window: number;
+  /** Of `app:`, or of Vite's server in the dev loop. */
+  url: string;
   /** The file. */
   preload: string;
   ask: (question: Question) => Promise<unknown>;
   tell: Tell;
 }): Promise<ChromiumPage> {
-  const guarded = await openGuarded(browser, origin);
+  const home = new URL(originUrl(url)).origin;
+  const guarded = await openGuarded(browser, home);
   const { page } = guarded;
   let isLoaded = false;
   let headers: Record<string, string> = {};
@@ -78,6 +82,7 @@ export async function openChromiumPage({
       const isMainFrame = isMainFrameOf(page, given);
       if (isMainFrame === null || !(await ask({ ask: "navigate", window, url: mapped, isMainFrame }))) return given.abort("aborted");
     }
+    if (home !== origin && request.url().startsWith(`${home}/`)) return given.continue();
     if (mapped === request.url()) return given.abort("blockedbyclient");
     const { status, headers, body } = (await ask({ ask: "request", url: mapped, method: request.method() })) as PageAnswer;
     return given.fulfill({ status, headers, body: Buffer.from(body) });
@@ -93,7 +98,7 @@ export async function openChromiumPage({
     ...guarded,
     window,
     headers: () => headers,
-    async load(url) {
+    async load() {
       const response = await page.goto(originUrl(url));
       headers = (await response?.allHeaders()) ?? {};
       isLoaded = true;

@@ -2,7 +2,7 @@
 
 import { createDeliveries } from "../engine/deliver/deliveries.ts";
 import { Station } from "../engine/deliver/station.ts";
-import { createTrust } from "../engine/deliver/trust.ts";
+import { createTrust } from "../engine/deliver/dial.ts";
 import { createAuthority } from "../engine/endpoints/authority.ts";
 import type { Core } from "./core.ts";
 

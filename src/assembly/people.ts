@@ -2,7 +2,7 @@
 
 import { createComputations } from "../engine/audiences/computations.ts";
 import { createDeletions } from "../engine/deletions/deletions.ts";
-import { createOwnMessages } from "../engine/ingest/own-messages.ts";
+import { createInternalMessages } from "../engine/ingest/internal-messages.ts";
 import { Follower } from "../engine/profiles/follower.ts";
 import { createProfiles } from "../engine/profiles/profiles.ts";
 import { storeFailure } from "../engine/store-failure.ts";
@@ -10,15 +10,15 @@ import type { Core } from "./core.ts";
 
 export function createPeople(core: Core, { accepted }: { accepted: () => Promise<void> }) {
   const { store, signals, activity, advanceWork } = core;
-  const ownMessages = createOwnMessages({
+  const internalMessages = createInternalMessages({
     ...core,
     onCommitted: (messages) => signals.committed.emit(messages, activity.origin),
   });
   const follower = new Follower({ ...core, onApplied: signals.profilesChanged.emit });
   const caughtUp = (): Promise<void> => follower.caughtUp();
-  const computations = createComputations({ ...core, ownMessages, caughtUp });
+  const computations = createComputations({ ...core, internalMessages, caughtUp });
   const profiles = createProfiles({ ...core, follower, computed: computations });
-  const deletions = createDeletions({ ...core, ownMessages, caughtUp: () => accepted().then(caughtUp) });
+  const deletions = createDeletions({ ...core, internalMessages, caughtUp: () => accepted().then(caughtUp) });
 
   advanceWork.trouble = () => store.trouble() ?? storeFailure(follower.failure);
   signals.profilesChanged.on((changes) => computations.onApplied(changes));

@@ -5,12 +5,10 @@ import { hmac, type HmacKey, hmacKey } from "./hmac.ts";
 import { sha1Hash } from "./sha1.ts";
 import { utf8Bytes } from "./utf8.ts";
 
-export type SignatureKey = HmacKey;
-
-export function signatureKey(secret: string): SignatureKey {
+export function signatureKey(secret: string): HmacKey {
   return hmacKey(sha1Hash, utf8Bytes(secret));
 }
 
-export function sign(key: SignatureKey, body: Uint8Array): string {
+export function sign(key: HmacKey, body: Uint8Array): string {
   return hex(hmac(key, body));
 }

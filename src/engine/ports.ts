@@ -70,11 +70,11 @@ export type IncomingRequest = {
   ip: string | null;
   /** After decompression; the messages below are spans of it. */
   body: Uint8Array;
-  messages: TakenMessage[];
+  messages: NewMessage[];
 };
 
 /** A message as it is to be committed: checked, and kept with the reason when it is rejected. */
-export type TakenMessage = {
+export type NewMessage = {
   /** Where its bytes lie in the request's body. */
   offset: number;
   size: number;

@@ -4,7 +4,7 @@
  */
 
 import type { MessageRowId } from "../domain/ids.ts";
-import type { CommittedMessage, IncomingRequest, IngestStore, TakenMessage, UnknownKey, UnknownKeyRequest } from "../engine/ports.ts";
+import type { CommittedMessage, IncomingRequest, IngestStore, NewMessage, UnknownKey, UnknownKeyRequest } from "../engine/ports.ts";
 import type { Atomically } from "../engine/profile-ports.ts";
 import { shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
@@ -67,7 +67,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   }
   load();
 
-  function originalOf(request: IncomingRequest, message: TakenMessage, hash: number): MessageRowId | null {
+  function originalOf(request: IncomingRequest, message: NewMessage, hash: number): MessageRowId | null {
     if (!recent.has(hash)) return null;
     for (const id of recent.find(hash)) {
       const row = candidate.get(id);
@@ -79,7 +79,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   }
 
   /** `frame`: the bytes of the request around its messages, which its first message that is not accepted answers for. */
-  function commitMessage(request: IncomingRequest, requestId: number, message: TakenMessage, frame: { bytes: number }): CommittedMessage {
+  function commitMessage(request: IncomingRequest, requestId: number, message: NewMessage, frame: { bytes: number }): CommittedMessage {
     const id = next.message++;
     const hash = hash40(message.messageId);
     const { rejection } = message;
@@ -210,7 +210,7 @@ export function createIngestStore(db: Db, counts: Counts, postings: Postings): I
   };
 }
 
-function extraOf(message: TakenMessage, duplicateOf: MessageRowId | null): string | null {
+function extraOf(message: NewMessage, duplicateOf: MessageRowId | null): string | null {
   const { warnings, rejection, replayOf, computed, traits } = message;
   if (warnings.length === 0 && rejection === null && duplicateOf === null && replayOf === null && !computed && traits === null) return null;
   return JSON.stringify({

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, expect } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
-import type { AttemptRecord, Decision, IncomingRequest, Store, TakenMessage, Transition } from "../engine/ports.ts";
+import type { AttemptRecord, Decision, IncomingRequest, Store, NewMessage, Transition } from "../engine/ports.ts";
 import { inconsistenciesIn } from "./consistency.ts";
 import type { StoreHealth } from "./health.ts";
 import { openDatabase } from "./open.ts";
@@ -42,7 +42,7 @@ function testStoreOn(opened: OpenedDatabase): TestStore {
   return { db: opened.db, health: opened.health, store: createStore(opened), restarted: () => testStoreOn(opened) };
 }
 
-export type MessageDraft = Partial<Omit<TakenMessage, "offset" | "size" | "route" | "type">> & {
+export type MessageDraft = Partial<Omit<NewMessage, "offset" | "size" | "route" | "type">> & {
   type?: MessageType | null;
   /** Where it goes. */
   to?: number[];
@@ -81,7 +81,7 @@ function message(
   offset: number,
   size: number,
   at: number,
-): TakenMessage {
+): NewMessage {
   const decision = (id: number, reason: string): Decision => ({
     destinationId: id as DestinationId,
     routed: reason === "routed",

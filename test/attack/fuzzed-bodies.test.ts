@@ -7,9 +7,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import type { Source } from "../../src/domain/configuration.ts";
 import { isProblem } from "../../src/domain/problem.ts";
-import { batchAnswer } from "../../src/engine/ingest/answers.ts";
-import { maxBatchMessages, parseBody } from "../../src/engine/ingest/parse.ts";
-import { takeIn, takeInMalformed, type RequestFacts } from "../../src/engine/ingest/take-in.ts";
+import { batchAnswer } from "../../src/engine/ingest/ingest-server.ts";
+import { maxBatchMessages, parseBody } from "../../src/engine/ingest/read-request.ts";
+import { acceptRequest, recordMalformed, type RequestFacts } from "../../src/engine/ingest/accept.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { basic, post, talk } from "../support/ingest-client.ts";
 import { createDice, type Dice } from "./dice.ts";
@@ -124,7 +124,7 @@ test(`${bodies} bodies leave what was accepted in the store, and nothing that is
       const body = bodyOf(dice);
       const batched = dice.percent(80);
       const parsed = parseBody(body, batched);
-      return isProblem(parsed) ? takeInMalformed(facts(body, batched), parsed) : takeIn(facts(body, batched), parsed);
+      return isProblem(parsed) ? recordMalformed(facts(body, batched), parsed) : acceptRequest(facts(body, batched), parsed);
     });
     const committed = store.commit(requests);
     for (const [place, request] of requests.entries()) {

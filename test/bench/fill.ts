@@ -2,8 +2,8 @@
 
 import type { Destination, Source } from "../../src/domain/configuration.ts";
 import { isProblem } from "../../src/domain/problem.ts";
-import { parseBody } from "../../src/engine/ingest/parse.ts";
-import { takeIn } from "../../src/engine/ingest/take-in.ts";
+import { parseBody } from "../../src/engine/ingest/read-request.ts";
+import { acceptRequest } from "../../src/engine/ingest/accept.ts";
 import type { Store } from "../../src/engine/ports.ts";
 
 type FillRequest = { source: Source; destinations: readonly Destination[]; receivedAt: number; messages: readonly object[] };
@@ -31,7 +31,7 @@ export function fill(store: Store, requests: readonly FillRequest[]): void {
         headers,
         isSuppressed: () => false,
       };
-      return takeIn({ ...facts, ip: "127.0.0.1", body }, parsed);
+      return acceptRequest({ ...facts, ip: "127.0.0.1", body }, parsed);
     }),
   );
 }

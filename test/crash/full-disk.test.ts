@@ -7,7 +7,7 @@ import { Holds } from "../../src/engine/clock/holds.ts";
 import { PipelineClock } from "../../src/engine/clock/pipeline-clock.ts";
 import { createConfiguration } from "../../src/engine/configuration.ts";
 import { Station } from "../../src/engine/deliver/station.ts";
-import { createTrust } from "../../src/engine/deliver/trust.ts";
+import { createTrust } from "../../src/engine/deliver/dial.ts";
 import { Ingest } from "../../src/engine/ingest/ingest.ts";
 import { expectConsistent, openTestStore, temporaryDirectory } from "../../src/store/store.fixture.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";

@@ -2,9 +2,10 @@
 
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
-import { createSender } from "../../src/engine/deliver/exchange.ts";
-import type { Exchange, Sender, SendRequest } from "../../src/engine/deliver/exchange.ts";
-import { createTrust } from "../../src/engine/deliver/trust.ts";
+import { createTrust } from "../../src/engine/deliver/dial.ts";
+import type { Exchange, SendRequest } from "../../src/engine/deliver/exchange.ts";
+import { createSender } from "../../src/engine/deliver/sender.ts";
+import type { Sender } from "../../src/engine/deliver/sender.ts";
 import { startRawReceiver } from "./raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "./raw-receiver.ts";
 

@@ -7,7 +7,7 @@ import { audienceIds, type AudienceId, type ProfileId } from "../../domain/ids.t
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { Clock } from "../clock/clock.ts";
-import { ownPayload } from "../ingest/own-messages.ts";
+import { internalPayload } from "../ingest/internal-messages.ts";
 import type { Audiences } from "../profile-pipeline.ts";
 import type { ComputedStore, ProfileStore, RuleStore } from "../profile-ports.ts";
 import { nextTurn } from "../wall.ts";
@@ -80,7 +80,7 @@ export function createAudiences({ store, registry, maker, syncs, walker, teller,
         sample: found.map(({ change, ...user }) => ({
           ...sampled(user),
           change,
-          payload: ownPayload(identify(computed, user.userId, change === "entering" ? true : null, space), clock.now()),
+          payload: internalPayload(identify(computed, user.userId, change === "entering" ? true : null, space), clock.now()),
         })),
       };
     },

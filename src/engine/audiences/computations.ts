@@ -7,7 +7,7 @@ import type { AudienceId, SourceId } from "../../domain/ids.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { OwnSources } from "../configuration.ts";
-import type { OwnMessages } from "../ingest/own-messages.ts";
+import type { InternalMessages } from "../ingest/internal-messages.ts";
 import type { Changes, Configuration } from "../pipeline.ts";
 import type { Audiences, ComputedTraits, ProfileValues } from "../profile-pipeline.ts";
 import type { Atomically, ComputedStore, ProfileChange, ProfileStore, RuleStore } from "../profile-ports.ts";
@@ -26,7 +26,7 @@ import { createWalker } from "./walk.ts";
 type ComputationsOptions = {
   store: ComputedStore & RuleStore & Atomically & Pick<ProfileStore, "facts" | "profiles" | "profileWithUser" | "user">;
   configuration: Configuration & OwnSources & { reload(): void };
-  ownMessages: OwnMessages;
+  internalMessages: InternalMessages;
   clock: Clock;
   activity: Activity;
   changes: Changes;

@@ -2,10 +2,10 @@
 
 import { drawUnit } from "../../domain/random.ts";
 import type { Json } from "../../domain/json.ts";
-import type { OwnMessage } from "../ingest/own-messages.ts";
+import type { InternalMessage } from "../ingest/internal-messages.ts";
 import type { Computed } from "./computed.ts";
 
-export function identify({ kind, id, row }: Computed, userId: string, value: Json, space: string): OwnMessage {
+export function identify({ kind, id, row }: Computed, userId: string, value: Json, space: string): InternalMessage {
   const personas = {
     computation_class: kind,
     computation_key: row.key,

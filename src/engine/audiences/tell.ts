@@ -7,14 +7,14 @@ import { spellingOf } from "../../domain/compare.ts";
 import type { Source } from "../../domain/configuration.ts";
 import type { SourceId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
-import type { OwnMessages } from "../ingest/own-messages.ts";
+import type { InternalMessages } from "../ingest/internal-messages.ts";
 import type { ComputedStore } from "../profile-ports.ts";
 import type { Computed, Standing } from "./computed.ts";
 import { identify, spaceId } from "./identify.ts";
 
 type TellOptions = {
   store: ComputedStore;
-  ownMessages: OwnMessages;
+  internalMessages: InternalMessages;
   source: (id: SourceId) => Source | undefined;
   now: () => number;
   seed: () => number;
@@ -30,7 +30,7 @@ export type Told = { entered: number; left: number };
 
 export type Teller = ReturnType<typeof createTeller>;
 
-export function createTeller({ store, ownMessages, source, now, seed, onRecheck, onTold }: TellOptions) {
+export function createTeller({ store, internalMessages, source, now, seed, onRecheck, onTold }: TellOptions) {
   function space(): string {
     return store.space(() => spaceId(seed()));
   }
@@ -64,7 +64,7 @@ export function createTeller({ store, ownMessages, source, now, seed, onRecheck,
         for (const { value } of differing) told[value === null ? "left" : "entered"] += 1;
         return [{ source: from, messages: differing.map(({ userId, value }) => identify(computed, userId, value, space())) }];
       });
-      if (batches.length > 0) ownMessages.commit(batches);
+      if (batches.length > 0) internalMessages.commit(batches);
       return told;
     },
   };

@@ -12,7 +12,7 @@ import type { Outcome } from "../../domain/states.ts";
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holdable, Holds } from "../clock/holds.ts";
-import type { Trust } from "../deliver/trust.ts";
+import type { Trust } from "../deliver/dial.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
 
 /** That of the library. */

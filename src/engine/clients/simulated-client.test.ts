@@ -6,7 +6,7 @@ import type { ClientId } from "../../domain/ids.ts";
 import { Activity } from "../clock/activity.ts";
 import type { ScheduleOptions } from "../clock/clock.ts";
 import { Holds } from "../clock/holds.ts";
-import { createTrust } from "../deliver/trust.ts";
+import { createTrust } from "../deliver/dial.ts";
 import { RunningClient } from "./simulated-client.ts";
 
 afterEach(stopServers);

@@ -2,19 +2,19 @@
 
 import type { Source } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
-import type { OwnMessages } from "../ingest/own-messages.ts";
+import type { InternalMessages } from "../ingest/internal-messages.ts";
 import type { Configuration } from "../pipeline.ts";
 import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.ts";
 
 export type DeleteUsersOptions = {
   store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> & Pick<ComputedStore, "removeToldOf">;
-  ownMessages: OwnMessages;
+  internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinations">;
 };
 
 type Found = { userId: string; known: boolean; others: string[]; sources: Source[]; messageIds: MessageRowId[] };
 
-export function createDeleteUsers({ store, ownMessages, configuration }: DeleteUsersOptions) {
+export function createDeleteUsers({ store, internalMessages, configuration }: DeleteUsersOptions) {
   function find(userId: string): (Found & { profile: ReturnType<typeof store.profileWithUser> })[] {
     const profile = store.profileWithUser(userId);
     const found = { userId, profile, known: profile !== null, others: [], sources: [], messageIds: [] };
@@ -35,7 +35,7 @@ export function createDeleteUsers({ store, ownMessages, configuration }: DeleteU
       source: from,
       messages: to.map(({ userId }) => ({ type: "delete" as const, userId })),
     }));
-    const committed = ownMessages.commit(batches);
+    const committed = internalMessages.commit(batches);
     for (const [batch, to] of [...bySource.values()].entries()) {
       for (const [place, user] of to.entries()) {
         const message = committed[batch]?.[place];

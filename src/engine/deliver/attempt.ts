@@ -9,8 +9,8 @@ import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holds } from "../clock/holds.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
-import { AttemptTime } from "./attempt-time.ts";
-import type { Exchange, ExchangeResult, Sender } from "./exchange.ts";
+import type { Exchange, ExchangeResult } from "./exchange.ts";
+import type { Sender } from "./sender.ts";
 
 type AttemptOptions = {
   sender: Sender;
@@ -125,4 +125,47 @@ function outcomeOf({ outcome, response }: ExchangeResult): Outcome {
 /** To the microsecond. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
+}
+
+/**
+ * How long an attempt takes. While a test endpoint holds it, the clock time of the endpoint's program counts, to the
+ * millisecond, however late timers fire in a busy process. Before and after, real time counts, but no more of it than
+ * the clock has moved: none on a paused clock, and not stretched on a fast one.
+ */
+class AttemptTime {
+  readonly #clock: Clock;
+  #spent = 0;
+  /** Clock time since which it is held, null while it is not. */
+  #heldSince: number | null = null;
+  /** When the current time on the network began, by both clocks. */
+  #onNetworkSince: { real: number; clock: number };
+
+  constructor(clock: Clock, startedAt: number) {
+    this.#clock = clock;
+    this.#onNetworkSince = { real: clock.monotonic(), clock: startedAt };
+  }
+
+  elapsed(): number {
+    const now = this.#clock.now();
+    return this.#spent + (this.#heldSince === null ? this.#onNetwork(now) : Math.max(0, now - this.#heldSince));
+  }
+
+  /** Returns the time taken so far. */
+  hold(since: number): number {
+    this.#spent += this.#onNetwork(since);
+    this.#heldSince = since;
+    return this.#spent;
+  }
+
+  release(at: number): void {
+    if (this.#heldSince === null) return;
+    this.#spent += Math.max(0, at - this.#heldSince);
+    this.#heldSince = null;
+    this.#onNetworkSince = { real: this.#clock.monotonic(), clock: at };
+  }
+
+  #onNetwork(until: number): number {
+    const { real, clock } = this.#onNetworkSince;
+    return Math.max(0, Math.min(this.#clock.monotonic() - real, until - clock));
+  }
 }

@@ -84,8 +84,8 @@ describe("connections", () => {
   test("an idle one does not keep the process alive", async () => {
     const there = await answering(ok);
     const program = `
-      import { createSender } from ${JSON.stringify(new URL("./exchange.ts", import.meta.url).href)};
-      import { createTrust } from ${JSON.stringify(new URL("./trust.ts", import.meta.url).href)};
+      import { createSender } from ${JSON.stringify(new URL("./sender.ts", import.meta.url).href)};
+      import { createTrust } from ${JSON.stringify(new URL("./dial.ts", import.meta.url).href)};
       const request = { url: "http://127.0.0.1:${there.port}/", headers: [], body: new Uint8Array(0), onPhase() {}, onSocket() {} };
       await createSender({ trust: createTrust(), idleMs: 3_600_000 }).send(request).done;`;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: ["ignore", "inherit", "inherit"] });

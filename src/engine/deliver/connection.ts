@@ -14,12 +14,10 @@
 import type { Socket } from "node:net";
 import { monotonic, runAfterPoll } from "../wall.ts";
 import { dial } from "./dial.ts";
-import type { EndOfExchange, Exchange, ExchangeResult, SendRequest } from "./exchange.ts";
-import { closedFailure, connectionError, deadlineFailure, keptConnectionFailure, socketFailure } from "./failures.ts";
-import type { Failure, Stage } from "./failures.ts";
+import type { Target, Trust } from "./dial.ts";
+import { closedFailure, connectionError, deadlineFailure, keptConnectionFailure, socketFailure } from "./exchange.ts";
+import type { EndOfExchange, Exchange, ExchangeResult, Failure, SendRequest, Stage } from "./exchange.ts";
 import { ResponseParser } from "./response-parser.ts";
-import type { Target } from "./target.ts";
-import type { Trust } from "./trust.ts";
 
 /** Who keeps connections between exchanges. */
 type ConnectionKeeper = {

@@ -1,11 +1,100 @@
-/** Opens the socket of a connection: address, TCP, TLS. Called by the connection, which hears of each stage from the socket's events. */
+/** From the URL of a webhook to an open socket: parses the target, chooses the authorities, connects. Called by the sender and its connections. */
 
 import { lookup } from "node:dns";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, isIP } from "node:net";
 import type { LookupFunction, OnReadOpts, Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
-import type { Target } from "./target.ts";
-import type { Trust } from "./trust.ts";
+import { connect as connectTls, createSecureContext, getCACertificates } from "node:tls";
+import type { SecureContext } from "node:tls";
+
+/** What a webhook's URL means for sending, parsed once per URL. */
+export type Target = {
+  /** Connections are shared by requests to the same origin. */
+  origin: string;
+  secure: boolean;
+  /** Without brackets and without the dot of a fully qualified name. */
+  host: string;
+  port: number;
+  /** `localhost` and everything below it: loopback, without asking anybody. */
+  loopback: boolean;
+  /** The host is an address: it has no server name in TLS. */
+  literal: boolean;
+  /** Request line and `Host`, and `Authorization` for the credentials of the URL. */
+  opening: string;
+  authorization: string;
+};
+
+/** Null for what is not a full http or https URL. */
+export function parseTarget(text: string): Target | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  const secure = url.protocol === "https:";
+  if (!secure && url.protocol !== "http:") return null;
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  return {
+    origin: url.origin,
+    secure,
+    host,
+    port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
+    loopback: host === "localhost" || host.endsWith(".localhost"),
+    literal: isIP(host) !== 0,
+    opening: `POST ${requestTarget(url)} HTTP/1.1\r\nHost: ${url.host}\r\n`,
+    authorization: authorization(url),
+  };
+}
+
+/** Path and query as written: `pathname + search` would lose the `?` of an empty query. */
+function requestTarget(url: URL): string {
+  const withoutFragment = url.href.split("#", 1)[0] ?? "";
+  return withoutFragment.slice(withoutFragment.indexOf("/", url.protocol.length + 2));
+}
+
+function authorization(url: URL): string {
+  if (url.username === "" && url.password === "") return "";
+  const credentials = `${decode(url.username)}:${decode(url.password)}`;
+  return `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
+}
+
+/** A stray percent sign stays what it is. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * The authorities that deliveries over TLS trust: those that Node brings along, those of `NODE_EXTRA_CA_CERTS`, those of
+ * the system, and the local authority behind the test endpoints. There are no exceptions for single certificates.
+ */
+export type Trust = {
+  secureContext(): SecureContext;
+};
+
+/** `localAuthority` answers a PEM certificate. It is asked at the first use, because it is made then. */
+export function createTrust({ localAuthority }: { localAuthority?: () => string } = {}): Trust {
+  let context: SecureContext | null = null;
+  return {
+    // At the first use, because reading the system's store takes tens of milliseconds that most runs never need.
+    secureContext() {
+      context ??= createSecureContext({ ca: authorities(localAuthority ? [localAuthority()] : []) });
+      return context;
+    },
+  };
+}
+
+function authorities(added: string[]): string[] {
+  return [...new Set([...getCACertificates("default"), ...systemAuthorities(), ...added])];
+}
+
+/** A system whose store cannot be read costs its own authorities, not every delivery. */
+function systemAuthorities(): string[] {
+  try {
+    return getCACertificates("system");
+  } catch {
+    return [];
+  }
+}
 
 // Loopback accepts or refuses at once, so what takes longer is this process being busy, and giving up on an address for
 // that would end in the other one's refusal. Half of the usual deadline.
@@ -39,7 +128,7 @@ export function dial({ target, trust, onread, onLookup }: DialOptions): Socket {
     ...options,
     secureContext: trust.secureContext(),
     ALPNProtocols: ["http/1.1"],
-    // Said aloud, because an environment variable can change the default.
+    // Explicit, because an environment variable can change the default.
     rejectUnauthorized: true,
     ...(target.literal ? {} : { servername: target.host }),
   });

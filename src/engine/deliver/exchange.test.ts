@@ -1,206 +1,69 @@
-import { lookup } from "node:dns/promises";
-import type { Socket } from "node:net";
-import { hostname } from "node:os";
-import { afterEach, describe, expect, test } from "vitest";
-import { answering, hasIpv6, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
+import { describe, expect, test } from "vitest";
+import { parseTarget } from "./dial.ts";
+import type { Target } from "./dial.ts";
+import { deadlineFailure, socketFailure } from "./exchange.ts";
+import type { Failure, Stage } from "./exchange.ts";
 
-afterEach(stopAll);
+const target = webhook("https://[::1]:8443/hook");
+const progress = "before any byte of the answer had come";
 
-/** The only name beside localhost that most machines can resolve without a network. */
-const thisMachine = await lookup(hostname()).catch(() => null);
+function webhook(url: string): Target {
+  const parsed = parseTarget(url);
+  if (!parsed) throw new Error(`No URL: ${url}`);
+  return parsed;
+}
 
-describe("an answered exchange", () => {
-  test("records exactly what was sent and what came", async () => {
-    const answer = "HTTP/1.1 500 Oh N\xf6\r\ncontent-LENGTH: 4\r\nX-A:  b\r\n\r\n\x00\xff\r\n";
-    const there = await answering(answer);
-    const exchange = post(sender(), `http://127.0.0.1:${there.port}/in?x=1#part`, {
-      headers: [
-        ["User-Agent", "Hookyard/1.0"],
-        ["x-lower", "caf\xe9"],
-      ],
-    });
-    const result = await exchange.done;
-    const requestHead =
-      `POST /in?x=1 HTTP/1.1\r\nHost: 127.0.0.1:${there.port}\r\nUser-Agent: Hookyard/1.0\r\nx-lower: caf\xe9\r\n` +
-      "Content-Length: 7\r\nConnection: keep-alive\r\n\r\n";
-    expect(there.received).toEqual([`${requestHead}{"a":1}`]);
-    expect(result).toEqual({
-      outcome: "answered",
-      error: null,
-      requestHead,
-      response: {
-        status: 500,
-        head: answer.slice(0, -4),
-        body: new Uint8Array([0, 255, 13, 10]),
-        bodyLength: 4,
-      },
-    });
-    expect(exchange.phases).toEqual(["connect", "sent", "firstByte", "done"]);
-    expect(exchange.sockets).toEqual([`127.0.0.1 ${there.sockets[0]?.remotePort}`]);
+function failed(code: string, stage: Stage): Failure {
+  return socketFailure(Object.assign(new Error(`${code} happened`), { code }), target, stage, progress);
+}
+
+describe("the outcome", () => {
+  test.each([
+    ["ECONNRESET", "securing", "connection_error"],
+    ["ETIMEDOUT", "securing", "connection_error"],
+    ["EPROTO", "securing", "tls_error"],
+    ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "securing", "tls_error"],
+    ["CERT_NOT_YET_VALID", "securing", "tls_error"],
+    ["SOME_NEW_CERTIFICATE_PROBLEM", "securing", "tls_error"],
+    ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "open", "tls_error"],
+    ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "open", "connection_error"],
+    ["ECONNRESET", "open", "connection_error"],
+    ["EPIPE", "open", "connection_error"],
+    ["EHOSTUNREACH", "connecting", "connection_error"],
+    ["EAI_AGAIN", "lookup", "connection_error"],
+    ["EINVAL", "lookup", "connection_error"],
+  ] as const)("%s while %s is a %s with a sentence", (code, stage, outcome) => {
+    const { outcome: found, error } = failed(code, stage);
+    expect(found).toBe(outcome);
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(/^[A-Z[].*[^.]\.$/);
   });
 
-  test.each([0, 4_000, 5_000, 1_000_000])("a body of %i bytes arrives whole", async (size) => {
-    const there = await answering(ok);
-    const { outcome, requestHead } = await post(sender(), `http://127.0.0.1:${there.port}/`, { body: Buffer.alloc(size, "x") }).done;
-    expect(outcome).toBe("answered");
-    expect(requestHead).toContain(`Content-Length: ${size}\r\n`);
-    expect(there.received[0] === requestHead + "x".repeat(size)).toBe(true);
+  test("of several addresses, the one that failed for want of a route is not the reason", () => {
+    const errors = ["ENETUNREACH", "ECONNREFUSED"].map((code) => Object.assign(new Error(code), { code }));
+    expect(socketFailure(new AggregateError(errors), target, "connecting", progress).error).toEqual({
+      code: "ECONNREFUSED",
+      message: "Nothing listens at [::1]:8443: the connection was refused.",
+    });
+    expect(socketFailure(new AggregateError(errors.slice(0, 1)), target, "connecting", progress).error.code).toBe("ENETUNREACH");
   });
 
   test.each([
-    ["/a%20b/?", "POST /a%20b/? HTTP/1.1"],
-    ["", "POST / HTTP/1.1"],
-    ["?q=ü", "POST /?q=%C3%BC HTTP/1.1"],
-    ["//x/../y", "POST //y HTTP/1.1"],
-  ])("the path %j goes out as %j", async (path, line) => {
-    const there = await answering(ok);
-    const { requestHead } = await post(sender(), `http://127.0.0.1:${there.port}${path}`).done;
-    expect(requestHead.split("\r\n")[0]).toBe(line);
-  });
-
-  test("credentials in the URL become Basic authorization, unless a header says otherwise", async () => {
-    const there = await answering(ok);
-    const from = sender();
-    const url = `http://us%C3%A9r:p%3Aw@127.0.0.1:${there.port}/`;
-    const basic = `Authorization: Basic ${Buffer.from("usér:p:w").toString("base64")}\r\n`;
-    expect((await post(from, url).done).requestHead).toContain(basic);
-    const own = await post(from, url, { headers: [["authorization", "Bearer x"]] }).done;
-    expect(own.requestHead.match(/authorization/gi)).toEqual(["authorization"]);
-    expect(own.requestHead).toContain(`Host: 127.0.0.1:${there.port}\r\n`);
-  });
-
-  test.each(hasIpv6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"])("localhost and names below it reach %s, without DNS", async (host) => {
-    const there = await answering(ok, { host });
-    for (const name of ["localhost", "any.name.localhost"]) {
-      const exchange = post(sender(), `http://${name}:${there.port}/`);
-      expect(await exchange.done).toMatchObject({ outcome: "answered" });
-      expect(exchange.phases).toEqual(["connect", "sent", "firstByte", "done"]);
-      expect(there.received.at(-1)).toContain(`Host: ${name}:${there.port}\r\n`);
-    }
-  });
-
-  test.skipIf(thisMachine === null)("any other name is looked up, and the look-up is a phase", async () => {
-    const there = await answering(ok, { host: thisMachine?.address ?? "" });
-    const exchange = post(sender(), `http://${hostname()}:${there.port}/`);
-    expect(await exchange.done).toMatchObject({ outcome: "answered" });
-    expect(exchange.phases).toEqual(["dns", "connect", "sent", "firstByte", "done"]);
-  });
-
-  test("an answer that comes byte by byte is the same", async () => {
-    const answer = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
-    const there = await receiver({
-      onRequest: (socket) => {
-        socket.setNoDelay(true);
-        let at = 0;
-        const next = () => at < answer.length && socket.write(answer.charAt(at++), next);
-        next();
-      },
+    ["lookup", "while the address of ::1 was being looked up"],
+    ["connecting", "while connecting to [::1]:8443"],
+    ["securing", "during the TLS handshake with [::1]:8443"],
+    ["open", progress],
+  ] as const)("a deadline while %s says so", (stage, where) => {
+    expect(deadlineFailure(5000, target, stage, progress)).toEqual({
+      outcome: "timeout",
+      error: { code: "timeout", message: `After 5 seconds the time for the whole answer was over, ${where}.` },
     });
-    const { response } = await post(sender(), `http://127.0.0.1:${there.port}/`).done;
-    expect(response).toMatchObject({ status: 201, body: new Uint8Array(Buffer.from("abc")), bodyLength: 3 });
-  });
-
-  test("a body that ends with the connection is whole", async () => {
-    const there = await receiver({ onRequest: (socket) => socket.end("HTTP/1.0 200 OK\r\n\r\nuntil the end") });
-    const result = await post(sender(), `http://127.0.0.1:${there.port}/`).done;
-    expect(result).toMatchObject({ outcome: "answered", response: { bodyLength: 13 } });
-  });
-});
-
-describe("an exchange without a whole answer", () => {
-  test.each([
-    ["a close without answer", (socket: Socket) => socket.end(), "closed_without_answer", /before any byte/, null],
-    [
-      "a close in the head",
-      (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nX"),
-      "closed_without_answer",
-      /middle of the answer's head/,
-      null,
-    ],
-    [
-      "a close in a counted body",
-      (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
-      "body_cut_short",
-      /after 3 of 9 bytes/,
-      3,
-    ],
-    [
-      "a close in a chunked body",
-      (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc"),
-      "body_cut_short",
-      /after 3 bytes/,
-      3,
-    ],
-    ["a reset", (socket: Socket) => socket.resetAndDestroy(), "ECONNRESET", /reset the connection before any byte/, null],
-    ["garbage", (socket: Socket) => socket.write("<html>no</html>"), "not_http", /begins with "<html>/, null],
-    ["a protocol switch", (socket: Socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "not_http", /101/, 0],
-    ["a bad length", (socket: Socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: no\r\n\r\n"), "not_http", /Content-Length/, 0],
-    ["an endless head", (socket: Socket) => socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(70_000)}`), "head_too_large", /64 KB/, null],
-  ])("%s is a connection error with its code and sentence", async (_, answer, code, message, bodyLength) => {
-    const there = await receiver({ onRequest: (socket) => answer(socket) });
-    const exchange = post(sender(), `http://127.0.0.1:${there.port}/`);
-    const result = await exchange.done;
-    expect(result).toMatchObject({ outcome: "connection_error", error: { code, message: expect.stringMatching(message) } });
-    expect(result.requestHead).toContain("POST / HTTP/1.1\r\n");
-    expect(result.response?.bodyLength ?? null).toBe(bodyLength);
-    expect(exchange.phases).not.toContain("done");
-  });
-
-  test("a reset in the body keeps what came before it", async () => {
-    const there = await receiver({
-      onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
-    });
-    const { port } = there;
-    const exchange = sender().send({
-      url: `http://127.0.0.1:${port}/`,
-      headers: [],
-      body: new Uint8Array(0),
-      onPhase: (phase) => phase === "firstByte" && there.sockets[0]?.resetAndDestroy(),
-      onSocket: () => {},
-    });
-    expect(await exchange.done).toMatchObject({
-      outcome: "connection_error",
-      error: { code: "ECONNRESET" },
-      response: { status: 200, bodyLength: 3 },
-    });
-  });
-
-  test("a receiver that speaks first is not asked anything more", async () => {
-    const there = await receiver({ onConnection: (socket) => socket.write("220 mail ready\r\n") });
-    const result = await post(sender(), `http://127.0.0.1:${there.port}/`).done;
-    expect(result).toMatchObject({ outcome: "connection_error", error: { code: "not_http" } });
-  });
-
-  test("a refused connection is a connection error with nothing sent", async () => {
-    const there = await answering(ok);
-    await there.stop();
-    for (const host of ["127.0.0.1", "localhost"]) {
-      const exchange = post(sender(), `http://${host}:${there.port}/`);
-      const result = await exchange.done;
-      expect(result).toMatchObject({ outcome: "connection_error", error: { code: "ECONNREFUSED" }, requestHead: "", response: null });
-      expect(result.error?.message).toContain(`Nothing listens at ${host}:${there.port}`);
-      expect(exchange.phases).toEqual([]);
-    }
-  });
-
-  test("an unknown host name is a connection error that names it", async () => {
-    const exchange = post(sender(), "http://no-such-host.invalid/");
-    const result = await exchange.done;
-    expect(result).toMatchObject({ outcome: "connection_error", requestHead: "" });
-    expect(["ENOTFOUND", "EAI_AGAIN"]).toContain(result.error?.code);
-    expect(result.error?.message).toContain("no-such-host.invalid");
   });
 
   test.each([
-    ["invalid_url", { url: "ftp://127.0.0.1/" }],
-    ["invalid_url", { url: "not a url" }],
-    ["invalid_header", { headers: [["A b", "c"]] as [string, string][] }],
-    ["invalid_header", { headers: [["A", "b\r\nC: d"]] as [string, string][] }],
-    ["invalid_header", { headers: [["A", "snow\u2603"]] as [string, string][] }],
-  ])("what cannot be a request is refused: %s %j", async (code, request) => {
-    const there = await answering(ok);
-    const result = await post(sender(), `http://127.0.0.1:${there.port}/`, request).done;
-    expect(result).toMatchObject({ outcome: "connection_error", error: { code }, requestHead: "", response: null });
-    expect(there.sockets).toHaveLength(0);
+    [1000, "After 1 second "],
+    [1500, "After 1.5 seconds "],
+  ])("a deadline of %s ms is said in seconds", (timeoutMs, words) => {
+    expect(deadlineFailure(timeoutMs, target, "open", progress).error.message).toContain(words);
   });
 });

@@ -1,16 +1,10 @@
 /**
- * The sending side: HTTP/1.1 over our own sockets, one POST at a time per connection. Called by a webhook's lane, which
- * owns the deadline (`abort`) and the number of exchanges under way. It never retries, never follows a redirect, and
- * records what was sent and what came back byte for byte.
+ * One exchange: a request to a receiver and its response, or the failure with its code and a sentence for the person who
+ * looks at the attempt. The sender starts it, a connection carries it.
  */
 
 import type { Phase, RecordedResponse } from "../ports.ts";
-import { Connection } from "./connection.ts";
-import { createIdleConnections } from "./idle-connections.ts";
-import { headProblem, writeRequestHead } from "./request-head.ts";
-import { parseTarget } from "./target.ts";
-import type { Target } from "./target.ts";
-import type { Trust } from "./trust.ts";
+import type { Target } from "./dial.ts";
 
 export type Exchange = {
   /** Resolves always, exactly once. */
@@ -45,55 +39,147 @@ export type SendRequest = {
   onSocket(address: string, port: number): void;
 };
 
-export type Sender = {
-  send(request: SendRequest): Exchange;
-  /** Ends the idle connections, and the others as soon as their exchange is over. */
-  close(): void;
-};
+/** How far a connection had come. */
+export type Stage = "lookup" | "connecting" | "securing" | "open";
 
-// A lane has one URL, and a few more in its life when the user changes it.
-const knownTargets = 100;
+export type Failure = { outcome: ExchangeResult["outcome"]; error: { code: string; message: string } };
 
-/**
- * How long a connection waits for its next request. A receiver that closes an idle connection at the moment we send on it looks like one
- * that reset the request. One second keeps a busy lane's connections open and is shorter than every common idle limit (Node 5 s, most
- * others more).
- */
-const defaultIdleMs = 1_000;
-
-/** One per webhook lane: it keeps its idle connections. */
-export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { trust: Trust; maxIdle?: number; idleMs?: number }): Sender {
-  const targets = new Map<string, Target | null>();
-  const idle = createIdleConnections({ maxIdle, idleMs });
-
-  function targetOf(url: string): Target | null {
-    let target = targets.get(url);
-    if (target === undefined) {
-      target = parseTarget(url);
-      if (targets.size === knownTargets) targets.clear();
-      targets.set(url, target);
-    }
-    return target;
-  }
-
-  return {
-    send(request) {
-      const target = targetOf(request.url);
-      if (!target) return refused("invalid_url", "The URL of the webhook is no full http or https URL.");
-      const problem = headProblem(request.headers);
-      if (problem) return refused("invalid_header", problem);
-      const head = writeRequestHead(target, request.headers, request.body.length);
-      const connection = idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
-      return connection.carry(request, head);
-    },
-    close: () => idle.close(),
-  };
+export function connectionError(code: string, message: string): Failure {
+  return { outcome: "connection_error", error: { code, message } };
 }
 
-function refused(code: string, message: string): Exchange {
-  return {
-    done: Promise.resolve({ outcome: "connection_error", error: { code, message }, requestHead: "", response: null }),
-    abort: () => {},
-    markReached: () => {},
-  };
+/** An error of the socket before the answer was whole. `progress` says what had come of it. */
+export function socketFailure(raised: unknown, target: Target, stage: Stage, progress: string): Failure {
+  const error = mostTelling(raised);
+  const code = codeOf(error);
+  if (isTlsFailure(code, stage)) return { outcome: "tls_error", error: { code, message: tlsSentence(code, error, target) } };
+  return connectionError(code, connectionSentence(code, error, target, stage, progress));
+}
+
+/** The receiver closed the connection before the answer was whole. */
+export function closedFailure(target: Target, stage: Stage, headComplete: boolean, progress: string): Failure {
+  if (stage !== "open") return connectionError("closed_without_answer", handshakeEnded(target));
+  return connectionError(headComplete ? "body_cut_short" : "closed_without_answer", `The receiver closed the connection ${progress}.`);
+}
+
+/** Not one byte of an answer came, on a connection that had carried requests before. */
+export function keptConnectionFailure(): Failure {
+  return connectionError(
+    "kept_connection_closed",
+    "The receiver closed the kept connection while the request was being sent, so it may not have seen this request. A receiver that ends idle connections early can announce it with Keep-Alive: timeout=N or Connection: close.",
+  );
+}
+
+export function deadlineFailure(timeoutMs: number, target: Target, stage: Stage, progress: string): Failure {
+  const where = {
+    lookup: `while the address of ${target.host} was being looked up`,
+    connecting: `while connecting to ${place(target)}`,
+    securing: `during the TLS handshake with ${place(target)}`,
+    open: progress,
+  }[stage];
+  const time = timeoutMs === 1000 ? "1 second" : `${timeoutMs / 1000} seconds`;
+  return { outcome: "timeout", error: { code: "timeout", message: `After ${time} the time for the whole answer was over, ${where}.` } };
+}
+
+/** Of several addresses that were tried, the one that failed for a reason of its own and not for want of a route. */
+function mostTelling(raised: unknown): Error {
+  if (raised instanceof AggregateError) {
+    const errors = raised.errors.filter((error) => error instanceof Error);
+    return errors.find((error) => !noRoute.has(codeOf(error))) ?? errors[0] ?? raised;
+  }
+  return raised instanceof Error ? raised : new Error(String(raised));
+}
+
+const noRoute = new Set(["ENETUNREACH", "EHOSTUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT"]);
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "connection_failed";
+}
+
+/**
+ * During the handshake everything is TLS's fault but what the system says about the connection below it. After it only an
+ * alert is: in TLS 1.3 a receiver that wants a client's certificate says so when the request may already be on its way.
+ */
+function isTlsFailure(code: string, stage: Stage): boolean {
+  if (stage === "securing") return !/^E[A-Z0-9]+$/.test(code) || code === "EPROTO";
+  return stage === "open" && /^ERR_SSL_.*ALERT/.test(code) && !code.includes("CLOSE_NOTIFY");
+}
+
+function connectionSentence(code: string, error: Error, target: Target, stage: Stage, progress: string): string {
+  switch (code) {
+    case "ENOTFOUND":
+      return `The host name ${target.host} has no address in DNS. Check its spelling.`;
+    case "EAI_AGAIN":
+      return `The host name ${target.host} could not be looked up, because DNS does not answer. This machine may be offline.`;
+    case "ECONNREFUSED":
+      return `Nothing listens at ${place(target)}: the connection was refused.`;
+    case "ECONNRESET":
+    case "EPIPE":
+    case "ECONNABORTED":
+      if (stage === "open") return `The receiver reset the connection ${progress}.`;
+      if (stage === "securing") return handshakeEnded(target);
+      return `The connection to ${place(target)} was reset while it was being made.`;
+    case "ETIMEDOUT":
+      return `The address ${place(target)} did not answer the attempt to connect.`;
+    case "ENETUNREACH":
+    case "EHOSTUNREACH":
+    case "EADDRNOTAVAIL":
+      return `There is no route to ${place(target)}. This machine may be offline.`;
+    case "EMFILE":
+    case "ENFILE":
+      return "This machine allows no more open connections. Close some programs, or raise its limit for open files.";
+    default:
+      if (stage === "lookup") return `The host name ${target.host} could not be looked up (${code}). Check its spelling.`;
+      return `The connection to ${place(target)} failed ${stage === "open" ? progress : "while it was being made"}: ${error.message}.`;
+  }
+}
+
+function handshakeEnded(target: Target): string {
+  return `The receiver ended the connection during the TLS handshake. It may not speak TLS at ${place(target)}.`;
+}
+
+const trustIt =
+  "have Hookyard trust it: add it to the system's certificate store, or start Hookyard with NODE_EXTRA_CA_CERTS set to its PEM file";
+
+function tlsSentence(code: string, error: Error, target: Target): string {
+  const certificate = `The certificate of ${target.host}`;
+  switch (code) {
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+      return `${certificate} is self-signed, so nobody vouches for it. Use one that an authority has signed, or ${trustIt}.`;
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+      return `${certificate} is signed by an authority that this machine does not know. Use one from a known authority, or take that authority's certificate and ${trustIt}.`;
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+      return `${certificate} cannot be traced to an authority that this machine knows. Either the receiver leaves out the intermediate certificates, and has to send the full chain, or the authority is unknown here: then take its certificate and ${trustIt}.`;
+    case "CERT_HAS_EXPIRED":
+      return `${certificate}, or one it depends on, has expired. Renew it at the receiver.`;
+    case "CERT_NOT_YET_VALID":
+      return `${certificate} is not valid yet. Check the clocks of the receiver and of this machine.`;
+    case "CERT_REVOKED":
+      return `${certificate} has been revoked. Replace it at the receiver.`;
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `${certificate} is for another host (${namesOf(error)}). Use a URL with a name that it covers, or a certificate that covers ${target.host}.`;
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+    case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
+    case "ERR_SSL_HTTP_REQUEST":
+      return `The port at ${place(target)} does not speak TLS. If it speaks plain HTTP, the URL must begin with http://.`;
+    default:
+      if (/CERTIFICATE_REQUIRED|BAD_CERTIFICATE/.test(code))
+        return `The receiver at ${target.host} asks for a certificate of the client, and Hookyard has none. Turn that demand off at the receiver.`;
+      if (code.startsWith("ERR_SSL_"))
+        return `The TLS handshake with ${place(target)} failed (${code}). Check the TLS versions and ciphers that the receiver allows: it must speak HTTP/1.1 over TLS 1.2 or 1.3.`;
+      return `${certificate} was not accepted: ${error.message}. Replace it at the receiver, or ${trustIt}.`;
+  }
+}
+
+function namesOf(error: Error): string {
+  const certificate = "cert" in error ? error.cert : null;
+  if (typeof certificate === "object" && certificate !== null && "subjectaltname" in certificate)
+    return String(certificate.subjectaltname).slice(0, 200);
+  return "it names none";
+}
+
+function place(target: Target): string {
+  return `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
 }

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as pass } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { answering, closed, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
-import type { Sender } from "./exchange.ts";
+import type { Sender } from "./sender.ts";
 
 afterEach(stopAll);
 

@@ -1,9 +1,75 @@
-/** The lanes of all webhooks. Made and used by the station. */
+/** The lanes of all webhooks, one each. Made and used by the station. */
 
 import type { WebhookId } from "../../domain/ids.ts";
-import { createSender } from "./exchange.ts";
-import { Lane } from "./lane.ts";
-import type { Trust } from "./trust.ts";
+import type { Trust } from "./dial.ts";
+import { createSender, type Sender } from "./sender.ts";
+
+type LaneTask = {
+  /** Has a connection's place now; the promise ends when the place is free again. */
+  start(): Promise<void>;
+};
+
+type LaneOptions = { sender: Sender; connections: () => number; report: (error: unknown) => void };
+
+/**
+ * The lane of one webhook: its connections, and the attempts that wait for one. A webhook that hangs fills its own lane
+ * and delays nothing else. A lane exists while its webhook is configured or has attempts.
+ */
+class Lane {
+  readonly sender: Sender;
+  readonly #connections: () => number;
+  readonly #report: (error: unknown) => void;
+  #active = 0;
+  #queue: LaneTask[] = [];
+  #head = 0;
+
+  constructor({ sender, connections, report }: LaneOptions) {
+    this.sender = sender;
+    this.#connections = connections;
+    this.#report = report;
+  }
+
+  /** What is in it, under way or waiting for a place. */
+  get load(): number {
+    return this.#active + this.waiting;
+  }
+
+  get waiting(): number {
+    return this.#queue.length - this.#head;
+  }
+
+  add(task: LaneTask): void {
+    this.#queue.push(task);
+    this.#next();
+  }
+
+  /** Takes out what has not started. */
+  clear(): void {
+    this.#queue = [];
+    this.#head = 0;
+  }
+
+  #next(): void {
+    while (this.#active < this.#connections() && this.#head < this.#queue.length) {
+      const task = this.#queue[this.#head];
+      this.#head += 1;
+      if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
+        this.#queue = this.#queue.slice(this.#head);
+        this.#head = 0;
+      }
+      if (task === undefined) continue;
+      this.#active += 1;
+      const free = (): void => {
+        this.#active -= 1;
+        this.#next();
+      };
+      task.start().then(free, (error: unknown) => {
+        this.#report(error);
+        free();
+      });
+    }
+  }
+}
 
 type LanesOptions = { trust: Trust; connections: () => number; report: (error: unknown) => void };
 

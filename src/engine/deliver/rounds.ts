@@ -9,6 +9,7 @@
  *   failed     when no eligible webhook is left
  */
 
+import { createHmac } from "node:crypto";
 import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/configuration.ts";
 import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type MessageRowId, type WebhookId } from "../../domain/ids.ts";
 import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
@@ -19,7 +20,6 @@ import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery } from "../ports.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
-import { createDeliveryHeaders } from "./delivery-headers.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -51,7 +51,6 @@ type Round = {
 
 export class Rounds {
   readonly #options: RoundsOptions;
-  readonly #headersOf: ReturnType<typeof createDeliveryHeaders>;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
   readonly #attempts = new Map<RunningAttempt, { webhook: WebhookId; work: Work }>();
@@ -60,7 +59,6 @@ export class Rounds {
 
   constructor(options: RoundsOptions) {
     this.#options = options;
-    this.#headersOf = createDeliveryHeaders({ vendor: () => options.configuration.settings().vendor });
   }
 
   get attemptsUnderWay(): number {
@@ -108,7 +106,7 @@ export class Rounds {
     }
     this.#underWay.set(delivery.id, round);
     this.#bytes.set(destination.id, this.bytesUnderWay(destination.id) + delivery.payload.length);
-    const headers = this.#headersOf(destination, delivery.payload);
+    const headers = headersFor(destination, configuration.settings().vendor, delivery.payload);
     for (const webhook of webhooks) {
       this.#inLaneOf(webhook).add(round);
       lanes.of(webhook.id).add({ start: () => this.#attempt(round, webhook, [...headers, ...Object.entries(webhook.headers)]) });
@@ -222,4 +220,14 @@ export class Rounds {
     const { clock, recorder } = this.#options;
     recorder.transition({ deliveryId: id, at: clock.now(), state, reason, nextAttemptAt }, messageRow);
   }
+}
+
+/** The headers that every webhook of a destination gets; those of the webhook itself follow them. */
+function headersFor({ sharedSecret }: Destination, vendor: string, body: Uint8Array): [string, string][] {
+  const headers: [string, string][] = [
+    ["User-Agent", `${vendor}/1.0`],
+    ["Content-Type", "application/json"],
+  ];
+  if (sharedSecret !== null) headers.push(["X-Signature", createHmac("sha1", sharedSecret).update(body).digest("hex")]);
+  return headers;
 }

@@ -9,7 +9,7 @@ import { Holds } from "../clock/holds.ts";
 import { createConfiguration } from "../configuration.ts";
 import { nextTurn } from "../wall.ts";
 import { Station } from "./station.ts";
-import { createTrust } from "./trust.ts";
+import { createTrust } from "./dial.ts";
 
 /** A station with two disabled destinations, each of which holds a delivery whose first attempt was at the start of time. */
 function startWithHeld() {

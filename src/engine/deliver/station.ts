@@ -19,7 +19,7 @@ import { createLanes, type Lanes } from "./lanes.ts";
 import { OwnDeliveries } from "./own-deliveries.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
-import type { Trust } from "./trust.ts";
+import type { Trust } from "./dial.ts";
 
 /** Bodies of rounds under way that a destination may hold in memory; beyond it, it takes up no more. */
 const maxBytesUnderWay = 32 * 1024 * 1024;

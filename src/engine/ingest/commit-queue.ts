@@ -46,7 +46,7 @@ export class CommitQueue {
     return committed;
   }
 
-  /** Resolves when what waits now does so no more: the queue is taken in order. */
+  /** Resolves when everything that waits now is committed or has failed: the queue is served in order. */
   async drained(): Promise<void> {
     await this.#newest?.catch(() => {});
   }

@@ -1,6 +1,6 @@
 /**
- * The ingest port: takes messages in over the API that client libraries speak, and can do nothing else. Success is
- * answered when the messages are committed. Made by `app.ts`; the control API adopts and replays through it.
+ * The ingest port: accepts messages over the API that client libraries speak, and can do nothing else. It answers success
+ * once the messages are committed. Created by `app.ts`; the control API adopts and replays through it.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -16,22 +16,37 @@ import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, Unknow
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { urlOf } from "../url-of.ts";
-import { createTurnBudget, nextTurn, startTimer, wallNow } from "../wall.ts";
-import { createAnsweringServer } from "./answering-server.ts";
-import { batchAnswer, browserSettings, problemAnswer, send, success, writeCors } from "./answers.ts";
-import { decompress, maxRequestBytes, readBody } from "./body.ts";
+import { createTurnBudget, nextTurn, wallNow } from "../wall.ts";
+import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
 import { CommitQueue } from "./commit-queue.ts";
-import { createFaults } from "./faults.ts";
-import { parseBody, type ParsedBody } from "./parse.ts";
-import { parsePath, splitTarget, type IngestCall } from "./path.ts";
-import { replayBody } from "./replay.ts";
-import { takeIn, takeInMalformed, type RequestFacts } from "./take-in.ts";
-import { keyInBody, keyInHeader } from "./write-key.ts";
+import {
+  applyFault,
+  batchAnswer,
+  browserSettings,
+  createFaults,
+  createIngestServer,
+  problemAnswer,
+  send,
+  success,
+  writeCors,
+} from "./ingest-server.ts";
+import {
+  decompress,
+  keyInBody,
+  keyInHeader,
+  maxRequestBytes,
+  parseBody,
+  parsePath,
+  readBody,
+  replayBody,
+  splitTarget,
+} from "./read-request.ts";
+import type { IngestCall, ParsedBody } from "./read-request.ts";
 
 /** Bytes of bodies that are parsed and checked in one turn of the event loop: as many as one request may have. */
 const parsedPerTurn = maxRequestBytes;
 
-/** Of a longer key no source is made: its requests are not kept. */
+/** No source has a longer key, so its requests are not kept. */
 const maxKeyLength = 200;
 
 type IngestOptions = {
@@ -65,7 +80,7 @@ export class Ingest {
   readonly #queue: CommitQueue;
   readonly #server: Server;
   readonly #turnFor = createTurnBudget(parsedPerTurn);
-  readonly #faultOf: (source: Source) => { delayMs: number; end: Source["faults"][number] | null };
+  readonly #faultOf: ReturnType<typeof createFaults>;
 
   constructor(options: IngestOptions) {
     this.#options = options;
@@ -76,7 +91,7 @@ export class Ingest {
       onCommitted: (committed, origin) => options.onCommitted(committed.flat(), origin),
       report: options.report,
     });
-    this.#server = createAnsweringServer((request, response) => {
+    this.#server = createIngestServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
@@ -99,8 +114,8 @@ export class Ingest {
   }
 
   /**
-   * Takes in what was kept for a write key that has become a source's, one request after the other. Each is forgotten in
-   * the transaction that takes it in, so that whoever adopts at the same time, or again, finds only the others.
+   * Accepts what was kept for a write key that now belongs to a source, one request after the other. Each is forgotten in
+   * the transaction that accepts it, so that whoever adopts at the same time, or again, finds only the others.
    */
   async adopt(writeKey: string): Promise<void> {
     const work = this.#options.activity.begin();
@@ -135,10 +150,10 @@ export class Ingest {
     if (isProblem(parsed) || parsed.items.length === 0) return null;
     const typeFromPath = call.call === "single" ? call.type : null;
     const { method, path, headers, ip, receivedAt: arrivedAt } = kept;
-    return takeIn({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body }, parsed);
+    return acceptRequest({ ...this.#facts(source), arrivedAt, typeFromPath, method, path, headers, ip, body }, parsed);
   }
 
-  /** Resolves when all that was taken in by now is committed, or could not be. */
+  /** Resolves when everything accepted by now is committed, or has failed. */
   committed(): Promise<void> {
     return this.#queue.drained();
   }
@@ -147,8 +162,7 @@ export class Ingest {
     const origin = this.#options.store.messageSource(id);
     if (origin === null) return notFound("message", messageIds.format(id));
     const source = this.#options.configuration.source(origin.request.sourceId);
-    if (source === undefined)
-      return problem(409, "source_deleted", "The message's source has been deleted, so nothing says where a replay would go.");
+    if (source === undefined) return problem(409, "source_deleted", "The message's source has been deleted, so a replay has no source.");
     const call = parsePath(splitTarget(origin.request.path).path);
     const typeFromPath = call?.call === "single" ? call.type : null;
     const body = replayBody(origin.request.body, origin.span, typeFromPath === null);
@@ -157,7 +171,7 @@ export class Ingest {
     if (isProblem(parsed)) return parsed;
     const { method, path, headers, ip } = origin.request;
     const facts = { ...this.#facts(source), typeFromPath, method, path, headers, ip, body, replayOf: id };
-    const [message] = await this.#queue.add(takeIn(facts, parsed));
+    const [message] = await this.#queue.add(acceptRequest(facts, parsed));
     if (message === undefined) throw new Error("a replay committed no message");
     return { id: message.id, messageId: message.messageId };
   }
@@ -185,7 +199,7 @@ export class Ingest {
     }
     if (request.method !== "POST" && request.method !== "PUT") {
       response.setHeader("Allow", "POST, PUT, OPTIONS");
-      return problemAnswer(response, problem(405, "method_not_allowed", `${path} takes POST, not ${request.method ?? "that"}.`));
+      return problemAnswer(response, problem(405, "method_not_allowed", `${path} accepts POST, not ${request.method ?? "that"}.`));
     }
     if (call.call === "metrics") return send(response, 200, success);
 
@@ -200,7 +214,7 @@ export class Ingest {
       const refused = isProblem(body) ? body : (parsed as Problem);
       if (known !== undefined) {
         const bytes = isProblem(body) ? (isProblem(sent) ? Buffer.alloc(0) : sent) : body;
-        await this.#queue.add(takeInMalformed(this.#requestFacts(known, { request, response, call, query, body: bytes }), refused));
+        await this.#queue.add(recordMalformed(this.#requestFacts(known, { request, response, call, query, body: bytes }), refused));
       }
       return problemAnswer(response, refused);
     }
@@ -217,7 +231,7 @@ export class Ingest {
   async #accept(source: Source, received: Received, parsed: ParsedBody): Promise<void> {
     const { response, call } = received;
     if (parsed.items.length === 0) return send(response, 200, success);
-    const incoming = takeIn(this.#requestFacts(source, received), parsed);
+    const incoming = acceptRequest(this.#requestFacts(source, received), parsed);
     const committed = await this.#queue.add(incoming);
     if (source.mode === "production") return send(response, 200, success);
     const rejection = incoming.messages[0]?.rejection ?? null;
@@ -227,7 +241,7 @@ export class Ingest {
     return send(response, 200, batchAnswer(incoming, committed));
   }
 
-  /** Listed for the user to adopt; the client hears the truth, or what the hosted service would say. */
+  /** Keeps the request for the user to adopt. The client is told so, or gets the hosted service's answer. */
   #unknownKey(writeKey: string | null, { request, response, body }: Received): void {
     const { store, clock, changes, configuration } = this.#options;
     const isKept = writeKey !== null && writeKey !== "" && writeKey.length <= maxKeyLength;
@@ -258,35 +272,14 @@ export class Ingest {
             401,
             "unknown_write_key",
             isKept
-              ? `No source has the write key ${JSON.stringify(writeKey)}. Make one, or adopt the key in the inspector; this request was kept for that.`
+              ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; this request was kept for that.`
               : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`,
           ),
     );
   }
 
   async #meetsFault(source: Source, socket: Socket, response: ServerResponse): Promise<boolean> {
-    if (source.faults.length === 0) return false;
-    const { delayMs, end } = this.#faultOf(source);
-    if (delayMs > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = startTimer(delayMs, resolve);
-        socket.once("close", () => {
-          timer.cancel();
-          resolve();
-        });
-      });
-    }
-    if (end === null) return false;
-    if (end.do === "cut") socket.destroy();
-    else {
-      const status = end.status ?? 500;
-      if (end.retryAfter !== undefined) response.setHeader("Retry-After", String(end.retryAfter));
-      problemAnswer(
-        response,
-        problem(status, "fault", `This answer was asked for: source ${source.name} has a fault that answers ${status}.`),
-      );
-    }
-    return true;
+    return source.faults.length > 0 && (await applyFault(source, this.#faultOf(source), socket, response));
   }
 
   #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {

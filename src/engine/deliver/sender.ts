@@ -1,15 +1,87 @@
 /**
- * The connections of one sender that wait for their next request, by origin.
- *
- * A receiver that ends an idle connection at the moment we write to it looks as if it had failed the request, and most
- * receivers do not announce how long they wait. So a connection is used again only within a time that is safe at its
- * origin: right after an answer; as long as the receiver promises; or as long as one was seen to stay open.
- * The decision is docs/decisions/0016-kept-connections.md.
+ * The sending side: HTTP/1.1 over our own sockets, one POST at a time per connection. Called by a webhook's lane, which
+ * owns the deadline (`abort`) and the number of exchanges under way. It never retries, never follows a redirect, and
+ * records what was sent and what came back byte for byte.
  */
 
-import { monotonic, runAfterPoll, startIdleTimer } from "../wall.ts";
 import type { WallTimer } from "../wall.ts";
-import type { Connection } from "./connection.ts";
+import { monotonic, runAfterPoll, startIdleTimer } from "../wall.ts";
+import { Connection } from "./connection.ts";
+import type { Target, Trust } from "./dial.ts";
+import { parseTarget } from "./dial.ts";
+import type { Exchange, SendRequest } from "./exchange.ts";
+
+export type Sender = {
+  send(request: SendRequest): Exchange;
+  /** Ends the idle connections, and the others as soon as their exchange is over. */
+  close(): void;
+};
+
+// A lane has one URL, and a few more in its life when the user changes it.
+const knownTargets = 100;
+
+/**
+ * How long a connection waits for its next request. A receiver that closes an idle connection at the moment we send on it looks like one
+ * that reset the request. One second keeps a busy lane's connections open and is shorter than every common idle limit (Node 5 s, most
+ * others more).
+ */
+const defaultIdleMs = 1_000;
+
+/** A lane has one sender, which keeps the lane's idle connections. */
+export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { trust: Trust; maxIdle?: number; idleMs?: number }): Sender {
+  const targets = new Map<string, Target | null>();
+  const idle = createIdleConnections({ maxIdle, idleMs });
+
+  function targetOf(url: string): Target | null {
+    let target = targets.get(url);
+    if (target === undefined) {
+      target = parseTarget(url);
+      if (targets.size === knownTargets) targets.clear();
+      targets.set(url, target);
+    }
+    return target;
+  }
+
+  return {
+    send(request) {
+      const target = targetOf(request.url);
+      if (!target) return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
+      const problem = headProblem(request.headers);
+      if (problem) return refused("invalid_header", problem);
+      const head = writeRequestHead(target, request.headers, request.body.length);
+      const connection = idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
+      return connection.carry(request, head);
+    },
+    close: () => idle.close(),
+  };
+}
+
+function refused(code: string, message: string): Exchange {
+  return {
+    done: Promise.resolve({ outcome: "connection_error", error: { code, message }, requestHead: "", response: null }),
+    abort: () => {},
+    markReached: () => {},
+  };
+}
+
+const legalName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** What would break the framing of the request; null when there is nothing. */
+function headProblem(headers: [string, string][]): string | null {
+  for (const [name, value] of headers) {
+    if (!legalName.test(name)) return `The header name ${JSON.stringify(name)} is not legal in HTTP.`;
+    if (!legalValue.test(value)) return `The value of the header ${name} contains a character that is not legal in HTTP.`;
+  }
+  return null;
+}
+
+function writeRequestHead(target: Target, headers: [string, string][], bodyLength: number): string {
+  let head = target.opening;
+  if (target.authorization !== "" && !headers.some(([name]) => name.toLowerCase() === "authorization")) head += target.authorization;
+  for (const [name, value] of headers) head += `${name}: ${value}\r\n`;
+  return `${head}Content-Length: ${bodyLength}\r\nConnection: keep-alive\r\n\r\n`;
+}
 
 /** How much earlier than the receiver we end it, when it says when it will: its answer and our request both take time on the way. */
 const marginMs = 500;
@@ -49,7 +121,15 @@ type IdleConnections = {
   close(): void;
 };
 
-export function createIdleConnections({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }): IdleConnections {
+/**
+ * The connections of one sender that wait for their next request, by origin.
+ *
+ * A receiver that ends an idle connection at the moment we write to it looks as if it had failed the request, and most
+ * receivers do not announce how long they wait. So a connection is used again only within a time that is safe at its
+ * origin: right after a response; as long as the receiver promises; or as long as one was seen to stay open.
+ * The decision is docs/decisions/0016-kept-connections.md.
+ */
+function createIdleConnections({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }): IdleConnections {
   const origins = new Map<string, Origin>();
   let size = 0;
   let timer: WallTimer | null = null;

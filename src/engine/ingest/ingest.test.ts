@@ -1,4 +1,4 @@
-/** What was kept for a write key is taken in once, however often and with whatever between it is adopted. */
+/** What was kept for a write key is accepted once, however often the key is adopted, and whatever happens in between. */
 
 import { expect, test } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
@@ -54,7 +54,7 @@ function startOn({ store }: TestStore) {
 
 const events = ({ db }: TestStore) => db.prepare("SELECT event FROM messages ORDER BY id").pluck().all();
 
-test("adopted twice at once, every request is taken in once, in order", async () => {
+test("adopted twice at once, every request is accepted once, in order", async () => {
   const one = openTestStore();
   keepRequests(one);
   const { adopt } = startOn(one);
@@ -79,7 +79,7 @@ test("what the store refuses half-way stays kept, and the next adoption goes on 
   expectConsistent(again.db);
 });
 
-test("it is at work until all is taken in, and when its source is deleted meanwhile the rest stays kept", async () => {
+test("it is work until all is accepted, and when its source is deleted meanwhile the rest stays kept", async () => {
   const one = openTestStore();
   keepRequests(one);
   const { adopt, activity, configuration, source } = startOn(one);

@@ -1,6 +1,6 @@
 /**
- * Makes of one request what the store commits: its messages checked one by one, each with the decision that it
- * will ask for. Used for requests from the port, for those of an adopted write key, and for replays.
+ * Turns one request into what the store commits: its messages, each checked, and each with the routing that the store asks
+ * for once it knows that the message is new. Used for requests at the port, for those of an adopted write key, and for replays.
  */
 
 import { randomUUID } from "node:crypto";
@@ -12,11 +12,11 @@ import { libraryFromUserAgent } from "../../domain/library.ts";
 import type { Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
 import { traitWords } from "../../domain/trait-words.ts";
-import type { IncomingRequest, TakenMessage } from "../ports.ts";
+import type { IncomingRequest, NewMessage } from "../ports.ts";
 import { route } from "../route/route.ts";
-import { maxBatchMessages, type ParsedBody } from "./parse.ts";
+import { maxBatchMessages, type ParsedBody } from "./read-request.ts";
 
-/** What merging a batch's defaults into its messages may cost all in all, in bytes: every message carries a copy. */
+/** What merging a batch's defaults into its messages may cost in total, in bytes: every message carries a copy. */
 const maxMergeCost = 4_000_000;
 /** For the list, of a message that is rejected: it may be far larger than a message can be. */
 const maxSeenLength = 500;
@@ -27,7 +27,7 @@ export type RequestFacts = {
   /** Null for a batch. */
   typeFromPath: MessageType | null;
   receivedAt: number;
-  /** When the client sent it, if it was kept for a while before it is taken in: the time of messages that give none. */
+  /** When the client sent it, if it was kept for a while before it is accepted: the time of messages that give none. */
   arrivedAt?: number;
   wallAt: number;
   method: string;
@@ -39,19 +39,19 @@ export type RequestFacts = {
   replayOf?: MessageRowId;
 };
 
-export type TakenRequest = IncomingRequest & {
+export type AcceptedRequest = IncomingRequest & {
   /** Of its body, and of what its defaults add to its messages. */
   bytes: number;
   /** Messages over the limit of a batch: the last of `messages` is the record of all of them. */
   surplus: number;
 };
 
-export function takeIn(facts: RequestFacts, { root, items, spans, end }: ParsedBody): TakenRequest {
+export function acceptRequest(facts: RequestFacts, { root, items, spans, end }: ParsedBody): AcceptedRequest {
   const frame = frameOf(facts, root);
-  const messages: TakenMessage[] = [];
+  const messages: NewMessage[] = [];
   let mergeCost = 0;
   for (const [place, { start, end: itemEnd }] of spans.slice(0, maxBatchMessages).entries()) {
-    const { message, cost } = takeInMessage(facts, frame, items[place] ?? null, start, itemEnd - start);
+    const { message, cost } = acceptMessage(facts, frame, items[place] ?? null, start, itemEnd - start);
     if (mergeCost + cost > maxMergeCost) break;
     mergeCost += cost;
     messages.push(message);
@@ -64,23 +64,23 @@ export function takeIn(facts: RequestFacts, { root, items, spans, end }: ParsedB
   return { ...requestOf(facts), messages, bytes: facts.body.length + mergeCost, surplus };
 }
 
-/** The 247,500 messages of a batch of 250,000 that are over the limit are one record, not so many. */
-function surplusRejection(taken: number, all: number): Rejection {
+/** All messages over the limit are one record, of a batch of 250,000 too. */
+function surplusRejection(accepted: number, all: number): Rejection {
   const why =
-    taken === maxBatchMessages
+    accepted === maxBatchMessages
       ? `A batch has at most ${maxBatchMessages} messages`
-      : `The batch's \`context\` and \`integrations\`, of which each message carries a copy, leave room for ${taken} messages`;
-  const detail = `${why}, and this one has ${all}: the ${all - taken} from index ${taken} on were rejected. Send smaller batches.`;
+      : `The batch's \`context\` and \`integrations\`, of which each message carries a copy, leave room for ${accepted} messages`;
+  const detail = `${why}, and this one has ${all}: the ${all - accepted} from index ${accepted} on were rejected. Send smaller batches.`;
   return { reason: "batch_too_long", detail };
 }
 
-/** A request that could not be read, kept as one rejected message so that the inspector shows what came. */
-export function takeInMalformed(facts: RequestFacts, { code, message }: Problem): TakenRequest {
+/** A request that could not be read, recorded as one rejected message so that the inspector shows what arrived. */
+export function recordMalformed(facts: RequestFacts, { code, message }: Problem): AcceptedRequest {
   const rejected = rejectedWhole(facts, { offset: 0, size: facts.body.length }, { reason: code, detail: message });
   return { ...requestOf(facts), messages: [rejected], bytes: facts.body.length, surplus: 0 };
 }
 
-function rejectedWhole(facts: RequestFacts, span: { offset: number; size: number }, rejection: Rejection): TakenMessage {
+function rejectedWhole(facts: RequestFacts, span: { offset: number; size: number }, rejection: Rejection): NewMessage {
   return {
     ...span,
     messageId: randomUUID(),
@@ -99,13 +99,13 @@ function rejectedWhole(facts: RequestFacts, span: { offset: number; size: number
   };
 }
 
-function takeInMessage(
+function acceptMessage(
   facts: RequestFacts,
   frame: RequestFrame,
   item: Json,
   offset: number,
   size: number,
-): { message: TakenMessage; cost: number } {
+): { message: NewMessage; cost: number } {
   const { source, receivedAt, destinations } = facts;
   const checked = checkMessage(item, size, frame, facts.typeFromPath);
   const replayOf = facts.replayOf ?? null;
@@ -133,7 +133,7 @@ function takeInMessage(
   const { message } = checked;
   const messageId = message.messageId ?? randomUUID();
   const rejection = suppression(message, facts);
-  const taken = {
+  const accepted = {
     offset,
     size,
     messageId,
@@ -150,20 +150,20 @@ function takeInMessage(
     computed: source.kind === "audience",
     route: () => route({ message: Object.assign(message, { messageId }), sourceId: source.id, receivedAt, destinations }),
   };
-  return { message: taken, cost: checked.mergeCost };
+  return { message: accepted, cost: checked.mergeCost };
 }
 
 function traitsOf({ type, members: { traits } }: CheckedMessage): string | null {
   return type === "identify" && isObject(traits) ? traitWords(traits) : null;
 }
 
-/** An alias names two users. A delete is sent again to those whose receivers have not heard it. */
+/** An alias names two users. A replayed delete is accepted, for receivers that have not got it. */
 function suppression({ type, userId, members }: CheckedMessage, { isSuppressed, replayOf }: RequestFacts): Rejection | null {
   if (type === "delete" && replayOf !== undefined) return null;
   const named = type === "alias" ? [userId, members["previousId"]] : [userId];
   const user = named.find((name): name is string => typeof name === "string" && isSuppressed(name));
   if (user === undefined) return null;
-  const detail = `The user ${JSON.stringify(user)} was deleted and is suppressed, so this is not taken in. Lift the suppression to have later messages taken in again.`;
+  const detail = `The user ${JSON.stringify(user)} was deleted and is suppressed, so this message is not accepted. Lift the suppression to have later messages accepted.`;
   return { reason: "suppressed", detail };
 }
 
@@ -175,7 +175,7 @@ function arrivalOf({ arrivedAt, receivedAt }: RequestFacts): number {
   return arrivedAt ?? receivedAt;
 }
 
-/** A single call is its own message, so only a batch has something to give to its messages. */
+/** Only a batch has defaults for its messages. A single call is its own message. */
 function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
   const { source, typeFromPath, headers, ip } = facts;
   const batched = typeFromPath === null;

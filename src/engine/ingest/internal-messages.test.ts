@@ -5,7 +5,7 @@ import { openTestStore, request, startOfTime } from "../../store/store.fixture.t
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { createChangeFeed } from "../changes.ts";
 import { createConfiguration } from "../configuration.ts";
-import { createOwnMessages, ownPayload } from "./own-messages.ts";
+import { createInternalMessages, internalPayload } from "./internal-messages.ts";
 
 function start() {
   const { db, store } = openTestStore();
@@ -20,7 +20,7 @@ function start() {
   });
   const source = configuration.createOwnSource("Big");
   configuration.createDestination({ name: "Out", sourceIds: [source.id], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] });
-  const { commit } = createOwnMessages({ store, configuration, clock, onCommitted: () => {} });
+  const { commit } = createInternalMessages({ store, configuration, clock, onCommitted: () => {} });
   return { db, store, source, commit };
 }
 
@@ -38,7 +38,7 @@ test("they are on record as a request that says whose it is, routed and queued, 
 });
 
 test("a delete is three members to receivers", () => {
-  expect(JSON.parse(Buffer.from(ownPayload({ type: "delete", userId: "ada" }, startOfTime)).toString())).toEqual({
+  expect(JSON.parse(Buffer.from(internalPayload({ type: "delete", userId: "ada" }, startOfTime)).toString())).toEqual({
     type: "delete",
     userId: "ada",
     timestamp: "2026-11-21T00:00:00.000Z",

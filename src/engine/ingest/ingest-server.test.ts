@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { IngestFault, Source } from "../../domain/configuration.ts";
-import { createFaults } from "./faults.ts";
+import { createFaults } from "./ingest-server.ts";
 
 function sourceWith(faults: IngestFault[]): Source {
   return {

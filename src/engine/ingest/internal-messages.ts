@@ -1,7 +1,7 @@
 /**
- * Messages that Hookyard makes itself: the identifies of audiences and computed traits, and the deletes of deletion
- * requests. They are made without HTTP, and from then on they are messages like any other: committed as a request,
- * routed, queued. Whoever asks for them holds the transaction, so that they and their reason are one commit.
+ * Messages that Hookyard creates itself: the identify calls of audiences and computed traits, and the delete calls of
+ * deletion requests. They are created without HTTP; after that they are messages like any other: committed as a request,
+ * routed, queued. The caller opens the transaction, so that the messages and their reason are one commit.
  */
 
 import { randomUUID } from "node:crypto";
@@ -13,34 +13,36 @@ import { formatTimestamp } from "../../domain/timestamp.ts";
 import { traitWords } from "../../domain/trait-words.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Configuration } from "../pipeline.ts";
-import type { CommittedMessage, IncomingRequest, IngestStore, TakenMessage } from "../ports.ts";
+import type { CommittedMessage, IncomingRequest, IngestStore, NewMessage } from "../ports.ts";
 import type { ProfileStore } from "../profile-ports.ts";
 import { route } from "../route/route.ts";
 import { wallNow } from "../wall.ts";
 
-export type OwnMessage = { type: "delete"; userId: string } | { type: "identify"; userId: string; traits: JsonObject; context: JsonObject };
+export type InternalMessage =
+  | { type: "delete"; userId: string }
+  | { type: "identify"; userId: string; traits: JsonObject; context: JsonObject };
 
-export type OwnMessages = {
-  /** Answers a list for each source, in the order of its messages. */
-  commit(batches: readonly { source: Source; messages: readonly OwnMessage[] }[]): CommittedMessage[][];
+export type InternalMessages = {
+  /** Returns a list for each source, in the order of its messages. */
+  commit(batches: readonly { source: Source; messages: readonly InternalMessage[] }[]): CommittedMessage[][];
 };
 
-type OwnMessagesOptions = {
+type InternalMessagesOptions = {
   store: Pick<IngestStore, "commit"> & Pick<ProfileStore, "followed" | "markFollowed">;
   configuration: Pick<Configuration, "destinations">;
   clock: Clock;
   onCommitted: (messages: CommittedMessage[]) => void;
 };
 
-export function createOwnMessages({ store, configuration, clock, onCommitted }: OwnMessagesOptions): OwnMessages {
+export function createInternalMessages({ store, configuration, clock, onCommitted }: InternalMessagesOptions): InternalMessages {
   return {
     commit(batches) {
       const requests = batches.map(({ source, messages }) =>
-        takeInOwn({ source, messages, destinations: configuration.destinations(), now: clock.now(), wallAt: wallNow() }),
+        requestOf({ source, messages, destinations: configuration.destinations(), now: clock.now(), wallAt: wallNow() }),
       );
       const { upTo, newest: last } = store.followed();
       const committed = store.commit(requests);
-      // They are nothing to profiles: these are at the end still, if they were, and nobody has to wait until they have looked.
+      // Profiles ignore these messages. Profiles that were up to date stay so, and nothing has to wait for them.
       if (upTo >= last) store.markFollowed(store.followed().newest);
       onCommitted(committed.flat());
       return committed;
@@ -48,20 +50,20 @@ export function createOwnMessages({ store, configuration, clock, onCommitted }: 
   };
 }
 
-/** What receivers would get if it were sent now. */
-export function ownPayload(own: OwnMessage, now: number): Uint8Array {
-  return Buffer.from(makePayload(ownMessage(own, now), "documented", now));
+/** The payload that receivers would get if it were sent now. */
+export function internalPayload(own: InternalMessage, now: number): Uint8Array {
+  return Buffer.from(makePayload(checkedMessage(own, now), "documented", now));
 }
 
-type Own = { source: Source; messages: readonly OwnMessage[]; destinations: readonly Destination[]; now: number; wallAt: number };
+type Own = { source: Source; messages: readonly InternalMessage[]; destinations: readonly Destination[]; now: number; wallAt: number };
 
 const before = '{"batch":[';
 
-function takeInOwn({ source, messages, destinations, now, wallAt }: Own): IncomingRequest {
+function requestOf({ source, messages, destinations, now, wallAt }: Own): IncomingRequest {
   let offset = before.length;
   const texts: string[] = [];
-  const taken = messages.map((own): TakenMessage => {
-    const checked = ownMessage(own, now);
+  const accepted = messages.map((own): NewMessage => {
+    const checked = checkedMessage(own, now);
     const text = JSON.stringify(checked.members);
     const size = Buffer.byteLength(text);
     const { type, messageId, userId, timestamp } = checked;
@@ -97,12 +99,12 @@ function takeInOwn({ source, messages, destinations, now, wallAt }: Own): Incomi
       ["Content-Type", "application/json"],
     ],
     body: Buffer.from(`${before}${texts.join(",")}]}`),
-    messages: taken,
+    messages: accepted,
   };
 }
 
-/** What ingest would have made of it. */
-function ownMessage(own: OwnMessage, now: number): CheckedMessage & { messageId: string } {
+/** The message as the check at ingest would return it. */
+function checkedMessage(own: InternalMessage, now: number): CheckedMessage & { messageId: string } {
   const messageId = randomUUID();
   const { type, userId } = own;
   const timestamp = formatTimestamp(now);

@@ -1,0 +1,202 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { isProblem } from "../../domain/problem.ts";
+import { keyInBody, keyInHeader, parseBody, parsePath, replayBody, splitTarget } from "./read-request.ts";
+
+const track = { call: "single", type: "track" };
+const batch = { call: "batch" };
+
+test.each<[string, object | null]>([
+  ["/v1/batch", batch],
+  ["/v1/import", batch],
+  ["/v1/b", batch],
+  ["//v1/batch", batch],
+  ["/v1//batch///", batch],
+  ["/deep/prefix/v1/track/", track],
+  ["/V1/TrAcK", track],
+  ["/v1/t", track],
+  ["/v1/v1/track", track],
+  ["http://host:1/v1/track", track],
+  ["/v1/identify", { call: "single", type: "identify" }],
+  ["/v1/i", { call: "single", type: "identify" }],
+  ["/v1/page", { call: "single", type: "page" }],
+  ["/v1/p", { call: "single", type: "page" }],
+  ["/v1/screen", { call: "single", type: "screen" }],
+  ["/v1/s", { call: "single", type: "screen" }],
+  ["/v1/group", { call: "single", type: "group" }],
+  ["/v1/g", { call: "single", type: "group" }],
+  ["/v1/alias", { call: "single", type: "alias" }],
+  ["/v1/a", { call: "single", type: "alias" }],
+  ["/v1/m", { call: "metrics" }],
+  ["/v1/projects/abc/settings", { call: "settings", writeKey: "abc" }],
+  ["/x//v1/projects/a%2Fb/settings/", { call: "settings", writeKey: "a/b" }],
+  ["/v1/projects/%zz/settings", { call: "settings", writeKey: "%zz" }],
+  ["/", null],
+  ["", null],
+  ["*", null],
+  ["/v1", null],
+  ["/v1/", null],
+  ["/v12/track", null],
+  ["/xv1/track", null],
+  ["/v1/tracks", null],
+  ["/v1/track/x", null],
+  ["/v1/delete", null],
+  ["/v1/constructor", null],
+  ["/v1/hasownproperty", null],
+  ["/v1/projects//settings", null],
+])("the path %s", (path, call) => {
+  expect(parsePath(path)).toEqual(call);
+});
+
+test("the query is what comes after the first question mark", () => {
+  const { path, query } = splitTarget("/v1/track?writeKey=a%20b?&x");
+  expect([path, query.get("writeKey"), query.get("x")]).toEqual(["/v1/track", "a b?", ""]);
+  expect([...splitTarget("/v1/track").query]).toEqual([]);
+});
+
+test("any path is parsed, and soon", () => {
+  fc.assert(fc.property(fc.webPath(), (path) => void parsePath(path)));
+  for (const part of ["/", "/v1", "/v1/", "/v1/projects/", "a"]) expect(parsePath(part.repeat(16_384))).toBeNull();
+});
+
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
+
+test.each<[string | undefined, string | null]>([
+  [undefined, null],
+  ["", null],
+  ["Basic", null],
+  ["Bearer abc", null],
+  [basic(""), null],
+  [basic(":"), null],
+  [basic(":password"), null],
+  [basic("key"), "key"],
+  [basic("key:"), "key"],
+  [basic("a:b:c"), "a"],
+  [basic("schlüssel:"), "schlüssel"],
+  [`  bAsIc \t ${Buffer.from("key:").toString("base64")}  `, "key"],
+  [basic("key:").replace(/=+$/, ""), "key"],
+  ["Basic !!!", null],
+])("Authorization %j has the write key %j", (header, key) => {
+  expect(keyInHeader(header)).toBe(key);
+});
+
+test("any write key without a colon is read from the header", () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 1, unit: "grapheme" }), fc.string(), (key, password) => {
+      fc.pre(!key.includes(":"));
+      expect(keyInHeader(basic(`${key}:${password}`))).toBe(key);
+    }),
+  );
+});
+
+test("a write key in the body is a string that is not empty", () => {
+  expect(keyInBody({ writeKey: "k" })).toBe("k");
+  for (const writeKey of ["", 5, null, {}, ["k"]]) expect(keyInBody({ writeKey })).toBeNull();
+  expect(keyInBody({})).toBeNull();
+});
+
+test.each<[string, boolean, string]>([
+  ["", false, "invalid_json"],
+  ["{", false, "invalid_json"],
+  ["[]", false, "not_an_object"],
+  ["null", true, "not_an_object"],
+  ["{}", true, "missing_batch"],
+  [`{"batch":{}}`, true, "invalid_batch"],
+  [`{"batch":"x"}`, true, "invalid_batch"],
+  [`{"a":${"[".repeat(500)}${"]".repeat(500)}}`, false, "too_deep"],
+])("the body %s is refused", (body, batched, code) => {
+  expect(parseBody(Buffer.from(body), batched)).toMatchObject({ problem: true, status: 400, code, message: expect.stringMatching(/\.$/) });
+});
+
+test("invalid UTF-8 is refused, wherever it is", () => {
+  for (const bytes of [[0xff], [0x7b, 0x22, 0xc0, 0x80, 0x22, 0x3a, 0x31, 0x7d]]) {
+    expect(parseBody(Buffer.from(bytes), false)).toMatchObject({ code: "invalid_utf8" });
+  }
+});
+
+test("the bytes of each message are those that it was written with", () => {
+  const spaces = fc.constantFrom("", " ", "\n\t ", "\r\n");
+  const items = fc.array(fc.tuple(fc.json(), spaces, spaces), { maxLength: 6 });
+  const text = fc.string({ unit: "binary" });
+  fc.assert(
+    fc.property(items, text, spaces, (written, other, space) => {
+      const rest = `"other":${JSON.stringify({ batch: [other], [other]: ["]}", '"'] })}`;
+      const body = `${space}{${rest},${space}"batch"${space}:${space}[${written.map(([json, before, after]) => before + json + after).join(",")}]${space},"z":0}${space}`;
+      const bytes = Buffer.from(body);
+      const parsed = parseBody(bytes, true);
+      if (isProblem(parsed)) throw new Error(parsed.message);
+      expect(parsed.spans.map(({ start, end }) => bytes.toString("utf8", start, end))).toEqual(written.map(([json]) => json));
+      expect(parsed.items).toEqual(written.map(([json]) => JSON.parse(json) as Json));
+    }),
+  );
+});
+
+test("a single message is the body without the space around it", () => {
+  const bytes = Buffer.from(` \r\n{ "a" : 1 }\t`);
+  const parsed = parseBody(bytes, false);
+  if (isProblem(parsed)) throw new Error(parsed.message);
+  expect(parsed.spans.map(({ start, end }) => bytes.toString("utf8", start, end))).toEqual([`{ "a" : 1 }`]);
+});
+
+function replay(body: string, place: number, batched: boolean): string | number {
+  const bytes = Buffer.from(body);
+  const parsed = parseBody(bytes, batched);
+  const { start, end } = (isProblem(parsed) ? undefined : parsed.spans[place]) ?? { start: 0, end: bytes.length };
+  const replayed = replayBody(bytes, { offset: start, size: end - start }, batched);
+  return isProblem(replayed) ? replayed.status : replayed.toString();
+}
+
+const id = `"[0-9a-f-]{36}"`;
+
+test.each([
+  [`{"n":1.0,"messageId":"old"}`, `^\\{"n":1\\.0,"messageId":"old","messageId":${id}\\}$`],
+  [` {"a": 1e3 } `, `^\\{"a": 1e3 ,"messageId":${id}\\}$`],
+  [`{}`, `^\\{"messageId":${id}\\}$`],
+  [`{ }`, `^\\{ "messageId":${id}\\}$`],
+])("%s keeps its bytes and gets a new message id", (body, pattern) => {
+  expect(replay(body, 0, false)).toMatch(new RegExp(pattern));
+});
+
+test("one of a batch goes alone, with what the batch gave it", () => {
+  const body = `{"context":{"ip":"::1"},"batch":[{"a":1},{"b":2.0}],"sentAt":"now","x":1}`;
+  const pattern = `^\\{"batch":\\[\\{"b":2\\.0,"messageId":${id}\\}\\],"context":\\{"ip":"::1"\\},"sentAt":"now"\\}$`;
+  expect(replay(body, 1, true)).toMatch(new RegExp(pattern));
+  expect(replay(`{"batch":[{"b":2.0}]}`, 0, true)).toMatch(new RegExp(`^\\{"batch":\\[\\{"b":2\\.0,"messageId":${id}\\}\\]\\}$`));
+});
+
+describe("what is no message has no replay", () => {
+  const deep = `{"context":${`{"a":`.repeat(50_000)}1${"}".repeat(50_000)},"batch":[{}]}`;
+  test.each([
+    ["half a body", `{"a":1`, false],
+    ["a number in a batch", `{"batch":[1]}`, true],
+    ["an array in a batch", `{"batch":[[{}]]}`, true],
+    ["a body without a batch", `{"a":1}`, true],
+    ["a body that nests too deep", deep, true],
+    ["nothing", "", false],
+  ])("%s", (_, body, batched) => {
+    expect(replay(body, 0, batched)).toBe(409);
+  });
+});
+
+test("any message is itself again, with another id", () => {
+  // As JSON reads it: there is no -0.
+  const item = fc.json().map((text) => JSON.parse(text) as Json);
+  const items = fc.array(item, { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(items, fc.option(fc.dictionary(fc.string(), fc.string())), fc.nat(3), (batch, context, choice) => {
+      const place = choice % batch.length;
+      const item = batch[place];
+      const replayed = replay(JSON.stringify({ batch, context }), place, true);
+      if (typeof replayed === "number") {
+        expect(isObject(item)).toBe(false);
+        return;
+      }
+      const parsed = JSON.parse(replayed) as { batch: JsonObject[]; context: Json };
+      const { messageId, ...rest } = parsed.batch[0] ?? {};
+      const { messageId: _, ...before } = item as JsonObject;
+      expect([rest, parsed.context]).toEqual([before, context]);
+      expect(messageId).toMatch(/^[0-9a-f-]{36}$/);
+    }),
+  );
+});

@@ -1,0 +1,215 @@
+/**
+ * Reads a request to the ingest port: what its path asks for, its write key, its body under the limits, the JSON in it and
+ * the places of its messages; or the reason why not. Keeps nothing and decides nothing.
+ */
+
+import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { brotliDecompress, gunzip, inflate, inflateRaw, type InputType } from "node:zlib";
+import { measureJson, type Span } from "../../domain/json-spans.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { isProblem, problem, type Problem } from "../../domain/problem.ts";
+import type { MessageType } from "../../domain/states.ts";
+
+export type IngestCall =
+  | { call: "batch" }
+  | { call: "single"; type: MessageType }
+  | { call: "metrics" }
+  | { call: "settings"; writeKey: string };
+
+const calls: Readonly<Record<string, IngestCall>> = {
+  batch: { call: "batch" },
+  import: { call: "batch" },
+  b: { call: "batch" },
+  identify: { call: "single", type: "identify" },
+  i: { call: "single", type: "identify" },
+  track: { call: "single", type: "track" },
+  t: { call: "single", type: "track" },
+  page: { call: "single", type: "page" },
+  p: { call: "single", type: "page" },
+  screen: { call: "single", type: "screen" },
+  s: { call: "single", type: "screen" },
+  group: { call: "single", type: "group" },
+  g: { call: "single", type: "group" },
+  alias: { call: "single", type: "alias" },
+  a: { call: "single", type: "alias" },
+  m: { call: "metrics" },
+};
+
+const callAtEnd = /(?:^|\/)v1\/+([a-z]+)\/*$/i;
+const settingsAtEnd = /(?:^|\/)v1\/+projects\/+([^/]+)\/+settings\/*$/i;
+
+export function parsePath(path: string): IngestCall | null {
+  const name = callAtEnd.exec(path)?.[1]?.toLowerCase();
+  if (name !== undefined) return Object.hasOwn(calls, name) ? (calls[name] ?? null) : null;
+  const writeKey = settingsAtEnd.exec(path)?.[1];
+  return writeKey === undefined ? null : { call: "settings", writeKey: decoded(writeKey) };
+}
+
+/** Path and query of a request target, which may also be a whole URL. */
+export function splitTarget(target: string): { path: string; query: URLSearchParams } {
+  const mark = target.indexOf("?");
+  if (mark < 0) return { path: target, query: new URLSearchParams() };
+  return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** The user of Basic authorization, up to the first colon; null when there is no such header. */
+export function keyInHeader(authorization: string | undefined): string | null {
+  const encoded = /^\s*basic\s+(\S+)\s*$/i.exec(authorization ?? "")?.[1];
+  if (encoded === undefined) return null;
+  const decoded = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = decoded.indexOf(":");
+  return (colon < 0 ? decoded : decoded.slice(0, colon)) || null;
+}
+
+export function keyInBody(root: JsonObject): string | null {
+  const key = root["writeKey"];
+  return typeof key === "string" && key !== "" ? key : null;
+}
+
+/** 500 KB a request, before and after decompression. */
+export const maxRequestBytes = 512_000;
+
+const tooLarge = (): Problem =>
+  problem(
+    400,
+    "request_too_large",
+    `The request is over the limit of ${maxRequestBytes} bytes, counted after decompression too. Send smaller batches.`,
+  );
+
+/** The bytes as sent, or null when the client went away. */
+export function readBody(request: IncomingMessage): Promise<Buffer | Problem | null> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let refused = false;
+    const refuse = (): void => {
+      refused = true;
+      chunks.length = 0;
+      resolve(tooLarge());
+    };
+    if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes) refuse();
+    request.on("data", (chunk: Buffer) => {
+      if (refused) return;
+      size += chunk.length;
+      if (size > maxRequestBytes) refuse();
+      else chunks.push(chunk);
+    });
+    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)));
+    request.on("error", () => resolve(null));
+    request.on("close", () => resolve(null));
+  });
+}
+
+type Decompress = (input: InputType, options: { maxOutputLength: number }, callback: (error: Error | null, output: Buffer) => void) => void;
+
+export async function decompress(body: Buffer, encoding: string | undefined): Promise<Buffer | Problem> {
+  switch (encoding?.trim().toLowerCase()) {
+    case undefined:
+    case "":
+    case "identity":
+      return body;
+    case "gzip":
+    case "x-gzip":
+      return run(gunzip, body, "gzip");
+    case "deflate":
+      // Some clients send the bare deflate stream, without the two bytes of zlib's header.
+      return run(hasZlibHeader(body) ? inflate : inflateRaw, body, "deflate");
+    case "br":
+      return run(brotliDecompress, body, "br");
+    default:
+      return problem(
+        400,
+        "unsupported_encoding",
+        `Content-Encoding ${JSON.stringify(encoding)} is not known here. Send gzip, deflate, br, or no compression.`,
+      );
+  }
+}
+
+function run(how: Decompress, body: Buffer, name: string): Promise<Buffer | Problem> {
+  return new Promise((resolve) => {
+    how(body, { maxOutputLength: maxRequestBytes }, (error, output) => {
+      if (error === null) resolve(output);
+      else if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") resolve(tooLarge());
+      else resolve(problem(400, "invalid_compression", `The body is not ${name}, as its Content-Encoding says: ${error.message}.`));
+    });
+  });
+}
+
+function hasZlibHeader(body: Buffer): boolean {
+  const [first = 0, second = 0] = body;
+  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+}
+
+const maxDepth = 500;
+
+/** Messages of a batch, as at the hosted service. */
+export const maxBatchMessages = 2500;
+
+/** `spans` are those of the first items, one more than a batch may have; the last of all items ends at `end`. */
+export type ParsedBody = { root: JsonObject; items: Json[]; spans: Span[]; end: number };
+
+export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem {
+  if (!isUtf8(body)) return problem(400, "invalid_utf8", "The body is not valid UTF-8.");
+  let root: Json;
+  try {
+    root = JSON.parse(body.toString("utf8")) as Json;
+  } catch (error) {
+    return problem(400, "invalid_json", `The body is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+  if (!isObject(root)) return problem(400, "not_an_object", "The body is JSON, but not an object.");
+  const { depth, batch: spans, batchEnd: end } = measureJson(body, maxBatchMessages + 1);
+  if (depth > maxDepth) return problem(400, "too_deep", `The body nests ${depth} levels deep; ${maxDepth} is the limit.`);
+  if (!batched) return { root, items: [root], spans: [trimmed(body)], end: body.length };
+  const items = root["batch"];
+  if (items === undefined) return problem(400, "missing_batch", "The body has no `batch`. Put the messages into an array of that name.");
+  if (items === null) return { root, items: [], spans: [], end };
+  if (!Array.isArray(items) || spans === null) return problem(400, "invalid_batch", "`batch` is not an array of messages.");
+  return { root, items, spans, end };
+}
+
+function trimmed(body: Buffer): Span {
+  let start = 0;
+  let end = body.length;
+  while (start < end && isSpace(body[start])) start += 1;
+  while (end > start && isSpace(body[end - 1])) end -= 1;
+  return { start, end };
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+export function replayBody(body: Uint8Array, span: { offset: number; size: number }, batched: boolean): Buffer | Problem {
+  const bytes = Buffer.from(body);
+  const parsed = parseBody(bytes, batched);
+  const message = bytes.subarray(span.offset, span.offset + span.size);
+  const value = isProblem(parsed) ? null : valueOf(message);
+  if (isProblem(parsed) || !isObject(value)) {
+    return problem(409, "not_replayable", "This was rejected because it is no message at all, so there is nothing to send again.");
+  }
+  const comma = Object.keys(value).length === 0 ? "" : ",";
+  const replayed = Buffer.concat([message.subarray(0, -1), Buffer.from(`${comma}"messageId":${JSON.stringify(randomUUID())}}`)]);
+  if (!batched) return replayed;
+  const { context, integrations, sentAt } = parsed.root;
+  const defaults = JSON.stringify({ context, integrations, sentAt });
+  return Buffer.concat([Buffer.from(`{"batch":[`), replayed, Buffer.from(defaults === "{}" ? "]}" : `],${defaults.slice(1)}`)]);
+}
+
+/** What is over the limit of a batch is on record as one span of several messages. */
+function valueOf(message: Buffer): Json {
+  try {
+    return JSON.parse(message.toString("utf8")) as Json;
+  } catch {
+    return null;
+  }
+}

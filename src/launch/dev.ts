@@ -5,7 +5,7 @@
 
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { openUrl } from "../headless/open-url.ts";
+import { openInspector } from "../headless/open-inspector.ts";
 import { parseServeFlags, portFlags, serveHelp, type ServeFlags } from "../headless/serve-flags.ts";
 import { createDevProgram } from "./dev-program.ts";
 import { startDevServer, whenEnded } from "./dev-server.ts";
@@ -91,8 +91,9 @@ async function run(flags: ServeFlags): Promise<void> {
   Test endpoints  ${first.endpointsUrl} and ${first.endpointsTlsUrl}
   Data            ${first.dataDir ?? "in memory only"}
 `);
-  if (flags.open) openUrl(inspectorUrl, print);
+  const removePage = flags.open ? openInspector({ url: inspectorUrl, dataDir: first.dataDir, say: print }) : () => {};
   await ended;
+  removePage();
   await Promise.all([server.stop(), engine.stop()]);
   process.exit(0);
 }

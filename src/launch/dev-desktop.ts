@@ -3,8 +3,9 @@
  * change. The host is built and started again when its own sources or those of the engine change. Closing the window ends it all.
  */
 
-import { spawn, type ChildProcess } from "node:child_process";
-import { buildDesktopIfStale } from "./build-desktop.ts";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { root } from "./build.ts";
 import { createDevProgram } from "./dev-program.ts";
 import { startDevServer, whenEnded } from "./dev-server.ts";
@@ -19,12 +20,14 @@ if (runtime === null) {
   process.exit(1);
 }
 endWithNpm();
+const buildCommand = fileURLToPath(new URL("build-desktop-command.ts", import.meta.url));
 const ended = whenEnded();
 const server = await startDevServer({ host: "127.0.0.1", port: 0, engineChanged: () => desktop.restart() });
 const { ELECTRON_RUN_AS_NODE: _, ...environment } = process.env;
 
 async function start(): Promise<ChildProcess> {
-  await buildDesktopIfStale();
+  // In a process of its own: a build sets NODE_ENV, and Vite's server would then mix React's two builds.
+  await promisify(execFile)(process.execPath, [buildCommand]);
   const child = spawn(runtime ?? "", [root, ...process.argv.slice(2)], {
     stdio: "inherit",
     env: { ...environment, ELECTRON_RENDERER_URL: server.url },

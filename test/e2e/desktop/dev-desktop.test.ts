@@ -26,7 +26,8 @@ test.skipIf(process.platform === "win32")(
     });
     onTestFinished(async () => {
       if (child.exitCode === null && child.signalCode === null) {
-        child.kill("SIGKILL");
+        // It ends the desktop host first.
+        child.kill("SIGTERM");
         await once(child, "exit");
       }
       rmSync(directory, { recursive: true });
@@ -37,12 +38,12 @@ test.skipIf(process.platform === "win32")(
     const [, address = ""] = /^page (\S+)$/m.exec(output) ?? [];
 
     const desktop = startDesktop({ browser, environment: { ELECTRON_RENDERER_URL: address } });
+    onTestFinished(() => desktop.stop());
     const { page, problems } = await desktop.page();
     await framePage(page).mode("paused").click();
     await expect.poll(() => framePage(page).mode("paused").getAttribute("aria-checked")).toBe("true");
     expect(new URL(page.url()).origin).toBe(address);
     expect(problems()).toEqual([]);
-    await desktop.stop();
 
     child.kill("SIGTERM");
     // Closed when the desktop host has ended too.

@@ -116,8 +116,9 @@ function reject(
     const detail = `The message has ${size} bytes, more than the ${maxMessageBytes} allowed. Send less in it, or split it into several.`;
     return { reason: "message_too_large", detail };
   }
-  if (size + defaultBytes > maxMessageBytes) {
-    const detail = `The message has ${size + defaultBytes} bytes with what the batch's \`context\` and \`integrations\` add to it, more than the ${maxMessageBytes} allowed. Send less there.`;
+  // Apart from the message's own bytes: a client that checks those does not know what its batch adds.
+  if (defaultBytes > maxMessageBytes) {
+    const detail = `The batch's \`context\` and \`integrations\` add ${defaultBytes} bytes to the message, more than the ${maxMessageBytes} allowed. Send less there.`;
     return { reason: "message_too_large", detail };
   }
   const ownType = item["type"];

@@ -68,7 +68,7 @@ function contextOf(bytes: number, members: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: members }, (_, n) => [`k${n}`, "x".repeat(size)]));
 }
 
-test("a message has 32,768 bytes with what its batch's defaults add, unless it has members of its own in their place", async () => {
+test("a batch's defaults add at most 32,768 bytes to a message, and members of its own take their place", async () => {
   const app = await startIngestApp();
   const context = contextOf(33_000, 3);
   const batch = [track(1), { ...track(2), context: { k0: "", k1: "" } }, { ...track(3), context: { other: 1 } }];

@@ -33,7 +33,10 @@ export type AppOptions = {
   clock?: { startAt: number; mode: ClockMode };
   /** The directory of the scenarios that come with Hookyard; none when left out. */
   scenarios?: string;
+  /** Gets every unexpected error. */
   report?: (error: unknown) => void;
+  /** Gets a sentence when the data file stops working, and one when it works again. */
+  log?: (sentence: string) => void;
   version: string;
 };
 
@@ -48,7 +51,7 @@ export type App = {
 
 /** Throws an `OpenError` when the data cannot be opened. */
 export function createApp(options: AppOptions): App {
-  const { data, host = "127.0.0.1", ports: portNumbers, report: reportUnexpected = throwLater, version } = options;
+  const { data, host = "127.0.0.1", ports: portNumbers, report: reportUnexpected = throwLater, log = () => {}, version } = options;
   const dataDir = data === ":memory:" ? null : data;
   const core = createCore({ ...options, report: reportUnexpected });
   const { store, report, signals, changes, activity, clock, configuration, suppressions } = core;
@@ -117,7 +120,13 @@ export function createApp(options: AppOptions): App {
       computations.start();
       deletions.start();
       upkeep.start();
-      store.watch(() => changes.note("messages", null));
+      let logged: string | null = null;
+      store.watch(() => {
+        changes.note("messages", null);
+        const trouble = store.trouble()?.message ?? null;
+        if (trouble !== logged) log(trouble ?? "The data file works again.");
+        logged = trouble;
+      });
       return addresses;
     },
     async stop() {

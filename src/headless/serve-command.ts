@@ -44,7 +44,7 @@ async function start({ flags, root, version }: { flags: ServeFlags; root: string
   const { data, host, ports } = flags;
   const configuration = flags.config === undefined ? null : readConfiguration(flags.config);
   const { createApp } = await import("../app.ts");
-  const app = createApp({ data, host, ports, scenarios: join(root, "resources", "scenarios"), report, version });
+  const app = createApp({ data, host, ports, scenarios: join(root, "resources", "scenarios"), report, log, version });
   try {
     if (configuration !== null) {
       const { status, body } = await app.api.call("configuration.import", configuration);
@@ -151,7 +151,11 @@ function whenAskedToStop(): Promise<void> {
 }
 
 function report(error: unknown): void {
-  warn(`${new Date(wallNow()).toISOString()} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+function log(text: string): void {
+  warn(`${new Date(wallNow()).toISOString()} ${text}`);
 }
 
 function say(text: string): void {

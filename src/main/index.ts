@@ -62,7 +62,7 @@ async function run({ data, ports }: AppFlags): Promise<void> {
   const hookyard = await startOnPorts({
     ports,
     createApp: (free) =>
-      createApp({ data: data ?? userData, ports: free, scenarios: join(root, "resources", "scenarios"), report, version }),
+      createApp({ data: data ?? userData, ports: free, scenarios: join(root, "resources", "scenarios"), report, log, version }),
     report,
   });
   if (hookyard === null) return app.exit(0);
@@ -95,6 +95,9 @@ function refuse(sentence: string): void {
 }
 
 function report(error: unknown): void {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+function log(text: string): void {
   process.stderr.write(`${new Date(wallNow()).toISOString()} ${text}\n`);
 }

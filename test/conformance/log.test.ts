@@ -42,7 +42,7 @@ async function makeItComplain(hookyard: HookyardProcess, data: string, receiver:
     response.end();
   };
   await talk(port, [post("/v1/track", JSON.stringify({ ...track, event: "Last" }), { Authorization: basic(secrets.writeKey) })]);
-  await expect.poll(() => hookyard.said.errors).toContain("database is locked");
+  await expect.poll(() => hookyard.said.errors).toContain("locked by another program");
   other.exec("ROLLBACK");
   other.close();
 }
@@ -99,7 +99,7 @@ test("no secret is in it, whatever is sent, refused, delivered, configured or go
   const [first = "", ...more] = hookyard.said.output.split("\n");
   expect(JSON.parse(first)).toMatchObject({ event: "ready" });
   const said = [...more, hookyard.said.errors].join("\n");
-  expect(said).toContain("database is locked");
+  expect(said).toContain("locked by another program");
   for (const secret of [...Object.values(secrets), at.token]) {
     for (const spelling of [secret, encodeURIComponent(secret), btoa(secret), basic(secret).slice("Basic ".length)]) {
       expect(said).not.toContain(spelling);

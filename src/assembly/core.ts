@@ -2,10 +2,9 @@
 
 import { createConfiguration } from "../engine/configuration.ts";
 import { createChangeFeed } from "../engine/changes.ts";
-import { Activity } from "../engine/clock/activity.ts";
+import { Activity, Holds } from "../engine/clock/activity.ts";
 import type { AdvanceWork } from "../engine/clock/advances.ts";
 import type { ClockMode } from "../engine/clock/clock.ts";
-import { Holds } from "../engine/clock/holds.ts";
 import { PipelineClock } from "../engine/clock/pipeline-clock.ts";
 import { createSuppressions } from "../engine/deletions/suppressions.ts";
 import { createSignals } from "../engine/signals.ts";

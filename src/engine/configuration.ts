@@ -11,7 +11,7 @@ import { conflict, invalid, isProblem, notFound, type Problem } from "../domain/
 import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
 import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 import type { Changes, Configuration, DestinationDraft, SourceDraft } from "./pipeline.ts";
-import type { ConfigurationStore, NewDestination } from "./ports.ts";
+import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
 
 type ConfigurationOptions = {
   store: ConfigurationStore;

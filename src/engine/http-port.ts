@@ -97,6 +97,11 @@ function ambiguous({ rawHeaders }: IncomingMessage): Problem | null {
   return hosts < 2 ? null : problem(400, "two_hosts", "The request has more than one Host header. Send one.");
 }
 
+export function urlOf(host: string, port: number): string {
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
 /** The port that it listens on. Rejects with Node's own error. */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   server.listen(port, host);

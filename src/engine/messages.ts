@@ -3,7 +3,7 @@
 import { messageIds, sourceIds } from "../domain/ids.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import type { Ingest } from "./ingest/ingest.ts";
-import type { IngestClient } from "./ingest/ingest-client.ts";
+import type { MessageType } from "../domain/states.ts";
 import type { Changes, Configuration, Messages } from "./pipeline.ts";
 import type { IngestStore, QueryStore } from "./ports.ts";
 
@@ -51,6 +51,28 @@ export function createMessages({ store, configuration, ingest, ingestClient, cha
       if (!store.pin(id, pinned)) return notFound("message", messageIds.format(id));
       changes.note("messages", messageIds.format(id));
       return null;
+    },
+  };
+}
+
+export type IngestClient = {
+  send(writeKey: string, call: MessageType | "batch", body: string): Promise<{ status: number; body: string } | Problem>;
+};
+
+const noAnswer = problem(502, "no_answer", "The ingest port cut the connection without an answer, as a fault of the source can make it.");
+
+/** Sends to our own ingest port, over HTTP like any client: for the composer and the workspaces. */
+export function createIngestClient({ ingestUrl }: { ingestUrl: () => string }): IngestClient {
+  return {
+    async send(writeKey, call, body) {
+      const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
+      const headers = { "Content-Type": "application/json", "User-Agent": "hookyard-composer/1.0", Authorization: authorization };
+      try {
+        const answer = await fetch(`${ingestUrl()}/v1/${call}`, { method: "POST", headers, body });
+        return { status: answer.status, body: await answer.text() };
+      } catch {
+        return noAnswer;
+      }
     },
   };
 }

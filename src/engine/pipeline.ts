@@ -30,7 +30,8 @@ import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
-import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
+import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
+import type { NewDestination } from "./store-ports.ts";
 
 export type Pipeline = {
   clock: ClockControl;

@@ -4,43 +4,10 @@
  * Times are epoch milliseconds of the clock unless a name says wall.
  */
 
-import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
-import type { AttemptId, DeliveryId, DestinationId, EndpointId, MessageRowId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { PayloadShape } from "../domain/configuration.ts";
+import type { AttemptId, DeliveryId, DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
-import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
-import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
-import type { HealthStore, UpkeepStore } from "./upkeep-ports.ts";
-
-export type ConfigurationStore = {
-  sources(): Source[];
-  insertSource(source: Omit<Source, "id">): Source;
-  updateSource(source: Source): void;
-  deleteSource(id: SourceId): void;
-
-  destinations(): Destination[];
-  /** Webhooks without an id get one. */
-  insertDestination(destination: NewDestination): Destination;
-  updateDestination(destination: NewDestination & { id: DestinationId }): Destination;
-  deleteDestination(id: DestinationId): void;
-
-  endpoints(): TestEndpoint[];
-  insertEndpoint(endpoint: Omit<TestEndpoint, "id">): TestEndpoint;
-  updateEndpoint(endpoint: TestEndpoint): void;
-  deleteEndpoint(id: EndpointId): void;
-
-  retryProfiles(): CustomRetryProfile[];
-  insertRetryProfile(profile: Omit<CustomRetryProfile, "id">): CustomRetryProfile;
-  updateRetryProfile(profile: CustomRetryProfile): void;
-  deleteRetryProfile(id: RetryProfileId): void;
-
-  settings(): Settings;
-  saveSettings(settings: Settings): void;
-};
-
-export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
-  webhooks: { id?: WebhookId; url: string; headers: Record<string, string> }[];
-};
 
 export type StoredClock = {
   now: number;
@@ -328,17 +295,3 @@ export type QueryStore = {
   messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
 };
-
-export type Store = ConfigurationStore &
-  ClientStore &
-  ClockStore &
-  IngestStore &
-  DeliveryStore &
-  QueryStore &
-  UpkeepStore &
-  ProfileStore &
-  ComputedStore &
-  DeletionStore &
-  RuleStore &
-  HealthStore &
-  Atomically & { close(): void };

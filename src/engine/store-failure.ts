@@ -1,7 +1,7 @@
 /** What a store's refusal means for whoever asked: nothing was written, and why. Recognised by its code, so that nothing here needs the driver. */
 
 import { problem, type Problem } from "../domain/problem.ts";
-import type { HealthStore } from "./upkeep-ports.ts";
+import type { HealthStore } from "./store-ports.ts";
 
 const sentences: readonly [prefix: string, sentence: string][] = [
   ["SQLITE_FULL", "The disk that holds Hookyard's data is full. Nothing was written, and nothing that was accepted is lost; make room."],

@@ -5,7 +5,7 @@
 
 import type { Settings } from "../domain/configuration.ts";
 import type { Changes } from "./pipeline.ts";
-import type { UpkeepStore } from "./upkeep-ports.ts";
+import type { UpkeepStore } from "./store-ports.ts";
 import { nextTurn, startIdleTimer, wallNow, type WallTimer } from "./wall.ts";
 
 const everyMs = 10_000;

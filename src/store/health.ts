@@ -11,7 +11,7 @@
 
 import { statSync } from "node:fs";
 import type { Problem } from "../domain/problem.ts";
-import type { HealthStore } from "../engine/upkeep-ports.ts";
+import type { HealthStore } from "../engine/store-ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
 import { monotonic, startIdleTimer, type WallTimer } from "../engine/wall.ts";
 import { logOf, sizeOf } from "./data-file.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { PropertyCondition, Rule } from "../domain/rules.ts";
-import type { Store } from "../engine/ports.ts";
+import type { Store } from "../engine/store-ports.ts";
 import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
 import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";

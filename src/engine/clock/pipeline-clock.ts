@@ -11,8 +11,8 @@ import { storeFailure } from "../store-failure.ts";
 import { monotonic, startIdleTimer, startTimer, wallNow, type WallTimer } from "../wall.ts";
 import type { Activity, Work } from "./activity.ts";
 import { Advances } from "./advances.ts";
+import { Timers, type Timer } from "./clock.ts";
 import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, Clock, ClockMode, ClockState, ClockTimer, ScheduleOptions } from "./clock.ts";
-import { Timers, type Timer } from "./timers.ts";
 
 /** Platform timers do not count a laptop's sleep, so a long wait is looked at anew this often. */
 const longestWaitMs = 60_000;

@@ -4,9 +4,8 @@
  */
 
 import type { Outcome } from "../../domain/states.ts";
-import type { Work } from "../clock/activity.ts";
+import type { Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Holds } from "../clock/holds.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
 import { startTimer, type WallTimer } from "../wall.ts";
 import type { Exchange, ExchangeResult } from "./exchange.ts";

@@ -6,7 +6,8 @@ import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
-import type { ConfigurationStore, DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
+import type { DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
+import type { ConfigurationStore } from "../store-ports.ts";
 import { nextTurn } from "../wall.ts";
 
 const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];

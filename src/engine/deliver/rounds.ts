@@ -14,9 +14,8 @@ import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/
 import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type MessageRowId, type WebhookId } from "../../domain/ids.ts";
 import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
-import type { Activity, Origin, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
-import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery } from "../ports.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";

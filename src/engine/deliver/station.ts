@@ -8,9 +8,8 @@
 
 import type { Destination } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
-import type { Activity, Origin, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, DeliveryStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";

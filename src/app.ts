@@ -27,7 +27,7 @@ export type AppOptions = {
   host?: string;
   /** 0 picks a free one. */
   ports: { ingest: number; endpoints: number; endpointsTls: number };
-  /** Where the clock of new data begins; the wall's time, and running, when left out. */
+  /** Where the clock of new data begins; the machine's time, and running, when left out. */
   clock?: { startAt: number; mode: ClockMode };
   /** The directory of the scenarios that come with Hookyard; none when left out. */
   scenarios?: string;
@@ -55,7 +55,7 @@ export function createApp(options: AppOptions): App {
   const { addresses, ingest, endpoints, clients, ingestClient, upkeep } = ports;
   const people = createPeople(core, { accepted: () => ingest.committed() });
   const { follower, profiles, computations, deletions } = people;
-  const { station, deliveries } = delivery;
+  const { scheduler, deliveries } = delivery;
   const { audiences, computedTraits } = computations;
   const workspaces = createWorkspaces({ ...core, audiences, endpoints, ingestClient });
 
@@ -83,10 +83,10 @@ export function createApp(options: AppOptions): App {
     suppressions,
     queries: store,
     changes,
-    settle: createSettle({ activity, clock, store, station, changes }),
+    settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
-    reset: createReset({ ...core, ...people, workspaces, clients, station, endpoints, profiles: follower }),
+    reset: createReset({ ...core, ...people, workspaces, clients, scheduler, endpoints, profiles: follower }),
   };
 
   const scenarios = createScenarios({
@@ -108,7 +108,7 @@ export function createApp(options: AppOptions): App {
     async start() {
       await ports.listen();
       clock.start();
-      station.start();
+      scheduler.start();
       clients.start();
       deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
       follower.start();
@@ -128,7 +128,7 @@ export function createApp(options: AppOptions): App {
       computations.stop();
       deletions.stop();
       follower.stop();
-      await station.stop();
+      await scheduler.stop();
       await endpoints.stop();
       clock.stop();
       changes.stop();

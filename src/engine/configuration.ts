@@ -1,5 +1,5 @@
 /**
- * What the user has set up, in memory and in the store. Reads come from memory, since every message asks; every
+ * What the user has configured, in memory and in the store. Reads come from memory, because every message needs them; every
  * change is checked here, whoever makes it, and then stored.
  */
 
@@ -22,7 +22,7 @@ type ConfigurationOptions = {
   onDestinationDeleted: (id: DestinationId) => void;
 };
 
-/** The sources of the kind `audience`, which audiences and computed traits make for themselves and nobody else changes. */
+/** The sources of the kind `audience`: audiences and computed traits create them, and nobody else changes them. */
 export type OwnSources = {
   createOwnSource(name: string): Source;
   renameOwnSource(id: SourceId, name: string): void;
@@ -31,7 +31,7 @@ export type OwnSources = {
   connectOwnSource(id: SourceId, to: readonly DestinationId[]): void;
 };
 
-/** A quota keeps one whole request in any case. */
+/** Every quota has room for one request. */
 const leastBytes = 1_000_000;
 
 export function createConfiguration({
@@ -47,7 +47,7 @@ export function createConfiguration({
   let customProfiles = store.retryProfiles();
   let settings: Settings = defaultSettings;
 
-  /** Faults keep their identity, and with it their counts, until those of their source are set anew. */
+  /** Faults keep their identity, and with it their counts, until the faults of their source are changed. */
   function reload(rearmed?: SourceId): void {
     const faults = new Map(sources.map((source) => [source.id, source.faults]));
     sources = store
@@ -89,7 +89,7 @@ export function createConfiguration({
     createdAt: now(),
   });
 
-  /** Memory follows with the change that this is a part of. */
+  /** The caller reloads the memory afterwards. */
   function connect(id: SourceId, to: readonly DestinationId[]): void {
     for (const destination of destinations) {
       if (destination.sourceIds.includes(id) === to.includes(destination.id)) continue;
@@ -110,7 +110,7 @@ export function createConfiguration({
     return null;
   }
 
-  /** Webhooks that stay keep their id, and with it their lane and their part of the record. */
+  /** Webhooks that stay keep their id, and with it their lane and their attempts. */
   function withKnownWebhooks(webhooks: NewDestination["webhooks"], before: Destination | null): NewDestination["webhooks"] {
     const free = [...(before?.webhooks ?? [])];
     return webhooks.map(({ url, headers }) => {
@@ -304,7 +304,7 @@ function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
     for (const [name, value] of entries) {
       const wrongHeader = checkHeader(name, value);
       if (wrongHeader !== null) return invalid(wrongHeader);
-      if (names.has(name.toLowerCase())) return invalid(`The header ${name} is there twice, spelled in two ways.`);
+      if (names.has(name.toLowerCase())) return invalid(`The header ${name} is there twice, in two spellings.`);
       names.add(name.toLowerCase());
     }
   }

@@ -24,7 +24,7 @@ export function createMessages({ store, configuration, ingest, ingestClient, cha
     unknownKeys: () => store.unknownKeys(),
     async adopt(writeKey, name) {
       if (!isKept(writeKey)) return notKept(writeKey);
-      // Somebody may have made a source of the key meanwhile, or a crash may have come between the two.
+      // The source may exist: somebody created it meanwhile, or a crash interrupted an earlier adoption.
       const source = configuration.sourceByWriteKey(writeKey) ?? configuration.createSource({ name, writeKey });
       if (isProblem(source)) return source;
       try {
@@ -59,7 +59,11 @@ export type IngestClient = {
   send(writeKey: string, call: MessageType | "batch", body: string): Promise<{ status: number; body: string } | Problem>;
 };
 
-const noAnswer = problem(502, "no_answer", "The ingest port cut the connection without an answer, as a fault of the source can make it.");
+const noAnswer = problem(
+  502,
+  "no_answer",
+  "The ingest port closed the connection without an answer. A fault of the source can cause this.",
+);
 
 /** Sends to our own ingest port, over HTTP like any client: for the composer and the workspaces. */
 export function createIngestClient({ ingestUrl }: { ingestUrl: () => string }): IngestClient {

@@ -1,17 +1,17 @@
-/** The calls that concern the pipeline as a whole: settle, rates, reset. Put together by `app.ts`. */
+/** The calls that concern the pipeline as a whole: settle, rates, reset. Created by `app.ts`. */
 
 import type { Activity } from "./clock/activity.ts";
 import type { Clock } from "./clock/clock.ts";
 import type { Area, ChangeFeed, Changes, Endpoints, Pipeline } from "./pipeline.ts";
 import type { DeliveryStore } from "./ports.ts";
 import type { UpkeepStore } from "./store-ports.ts";
-import { monotonic, startTimer } from "./wall.ts";
+import { monotonic, startTimer } from "./real-time.ts";
 
 type SettleOptions = {
   activity: Activity;
   clock: Clock;
   store: Pick<DeliveryStore, "countByState">;
-  station: { hasQueued(): boolean };
+  scheduler: { hasQueued(): boolean };
   changes: ChangeFeed;
 };
 
@@ -19,10 +19,10 @@ type SettleOptions = {
  * Waits until everything under way has ended. On a paused clock, what a test endpoint holds cannot end, and is not waited
  * for; what is queued behind it moves only when somebody moves the clock, and is waited for up to the timeout.
  */
-export function createSettle({ activity, clock, store, station, changes }: SettleOptions) {
+export function createSettle({ activity, clock, store, scheduler, changes }: SettleOptions) {
   return async (timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }> => {
     const { signal, abort } = limited(timeoutMs);
-    const isSettled = (): boolean => activity.isQuiet(clock.isRunning()) && !station.hasQueued();
+    const isSettled = (): boolean => activity.isQuiet(clock.isRunning()) && !scheduler.hasQueued();
     for (;;) {
       await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
       if (isSettled() || signal.aborted) break;
@@ -99,7 +99,7 @@ type ResetOptions = {
   store: Pick<UpkeepStore, "clearMessages" | "clearEverything">;
   workspaces: { stop(): void };
   clients: { reset: (what: "messages" | "everything") => void };
-  station: { clear(empty: () => void): Promise<void> };
+  scheduler: { clear(empty: () => void): Promise<void> };
   configuration: Reloading;
   suppressions: Reloading;
   computations: Reloading;
@@ -111,13 +111,13 @@ type ResetOptions = {
 
 /** Empties the pipeline: of messages and everything that belongs to them, or of the configuration too. The settings stay. */
 export function createReset(options: ResetOptions): Pipeline["reset"] {
-  const { store, workspaces, clients, station, configuration, suppressions, computations, deletions, endpoints, profiles, changes } =
+  const { store, workspaces, clients, scheduler, configuration, suppressions, computations, deletions, endpoints, profiles, changes } =
     options;
   return async (what) => {
     const isAll = what === "everything";
     workspaces.stop();
     clients.reset(what);
-    await station.clear(() => {
+    await scheduler.clear(() => {
       if (isAll) store.clearEverything();
       else store.clearMessages();
     });

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { OpenError, PortTaken } from "../app-errors.ts";
-import { wallNow } from "../engine/wall.ts";
+import { wallClockNow } from "../engine/real-time.ts";
 import { createControlPort } from "./http-api.ts";
 import { openInspector } from "./open-inspector.ts";
 import type { ServeFlags } from "./serve-flags.ts";
@@ -151,7 +151,7 @@ function whenAskedToStop(): Promise<void> {
 }
 
 function report(error: unknown): void {
-  warn(`${new Date(wallNow()).toISOString()} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  warn(`${new Date(wallClockNow()).toISOString()} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
 }
 
 function say(text: string): void {

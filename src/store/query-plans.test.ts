@@ -26,7 +26,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.spreadOverdue(startOfTime + 10, 1, 1);
   store.nextDueAt([destination]);
   store.countRunnable(destination, startOfTime, 1);
-  store.heldPastWindow(destination, startOfTime, 1);
+  store.pausedPastWindow(destination, startOfTime, 1);
   store.nextWindowEnd(destination, 1);
   store.countByState();
   store.newestRows();

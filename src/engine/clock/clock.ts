@@ -1,14 +1,14 @@
 /**
- * The clock: the one time that the pipeline lives by. Everything that waits, waits here.
+ * The clock of the pipeline. Everything that waits, waits for this clock.
  * It never goes backwards. Its time and mode outlive the process through `ClockStore`.
  *
  * Modes:
- *   real    wall speed, from where the clock stands
- *   faster  `speed` times wall speed
+ *   real    the speed of real time, from the clock's current time
+ *   faster  `speed` times as fast
  *   paused  stands still; what is due now still runs
  *
  * `advance` works in every mode: the clock stands still, jumps from due time to due time, and at each of
- * them waits until what started there has ended (`advances.ts`).
+ * them waits until the work that started there has ended (`advances.ts`).
  */
 
 export type ClockMode = "real" | "faster" | "paused";
@@ -24,7 +24,7 @@ export type ClockState = {
 
 export type AdvanceTarget = { byMs: number } | { to: "next-due" } | { to: "idle" };
 
-/** From where to where an advance goes, where the clock stands by now, and the attempts made on the way. */
+/** Where an advance started, where it ends, the clock's current time, and the attempts made so far. */
 export type AdvanceProgress = { from: number; to: number | "next-due" | "idle"; now: number; attempts: number };
 
 /** Why an advance ended before its target. */
@@ -44,7 +44,7 @@ export type ScheduleOptions = {
   background?: boolean;
 };
 
-/** What the stations see of the clock. */
+/** The clock as the parts of the pipeline see it. */
 export type Clock = {
   /** Clock time in epoch milliseconds, always whole. */
   now(): number;

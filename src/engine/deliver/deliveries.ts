@@ -8,14 +8,14 @@ import type { Clock } from "../clock/clock.ts";
 import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
 import type { DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
 import type { ConfigurationStore } from "../store-ports.ts";
-import { nextTurn } from "../wall.ts";
+import { nextTurn } from "../real-time.ts";
 
 const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];
 
-/** Deliveries of a job taken up between two turns of the event loop. */
+/** Deliveries that a job requeues between two turns of the event loop. */
 const jobSlice = 200;
 
-/** Jobs that have ended and can still be asked for: more than anybody looks at. */
+/** Ended jobs that are kept: more than anybody looks at. */
 const maxEndedJobs = 100;
 
 type DeliveriesOptions = {
@@ -61,13 +61,13 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   const statesOf = ({ state }: DeliveryFilter): readonly DeliveryState[] =>
     state === undefined ? retryableStates : retryableStates.filter((each) => each === state);
 
-  /** Deliveries of a destination that has been deleted have nowhere to go any more. */
+  /** Deliveries of a deleted destination cannot be retried. */
   function destinationsOf({ destinationId }: DeliveryFilter): DestinationId[] {
     const ids = store.destinations().map(({ id }) => id);
     return destinationId === undefined ? ids : ids.filter((id) => id === destinationId);
   }
 
-  /** Pages of deliveries in one state, from the newest back, whatever happens to those of earlier pages meanwhile. */
+  /** Pages of deliveries in one state, newest first, whatever happens to those of earlier pages meanwhile. */
   function* pages(filter: DeliveryFilter, state: DeliveryState): Generator<DeliverySummary[]> {
     for (let before: DeliveryId | null = null; ;) {
       const { items } = store.deliveries({ ...filter, state }, jobSlice, before);
@@ -104,11 +104,11 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       const delivery = store.delivery(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
       if (delivery.state === "sending")
-        return conflict("being_sent", "The delivery is being sent right now. It is never sent twice at once.");
+        return conflict("being_sent", "The delivery is being sent right now, and is never sent twice at once.");
       if (delivery.state === "delivered")
         return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
       if (destinationsOf(delivery).length === 0)
-        return conflict("destination_deleted", "The destination has been deleted, so there is nowhere left to send this.");
+        return conflict("destination_deleted", "The destination has been deleted, so this delivery has nowhere to go.");
       if (delivery.state !== "queued") record([delivery], "queued", "retry_now");
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
     },
@@ -119,7 +119,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       if (delivery.state === "sending")
         return conflict("being_sent", "The delivery is being sent right now. Cancel it when the round has ended.");
       if (delivery.state !== "queued" && delivery.state !== "waiting") {
-        return conflict("already_over", `The delivery is ${delivery.state}, so there is nothing left to cancel.`);
+        return conflict("already_over", `The delivery is ${delivery.state}, so it cannot be cancelled.`);
       }
       record([delivery], "cancelled", "cancelled");
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));

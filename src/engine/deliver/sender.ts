@@ -1,11 +1,11 @@
 /**
  * The sending side: HTTP/1.1 over our own sockets, one POST at a time per connection. Called by a webhook's lane, which
  * owns the deadline (`abort`) and the number of exchanges under way. It never retries, never follows a redirect, and
- * records what was sent and what came back byte for byte.
+ * records what was sent and what was received byte for byte.
  */
 
-import type { WallTimer } from "../wall.ts";
-import { monotonic, runAfterPoll, startIdleTimer } from "../wall.ts";
+import type { RealTimer } from "../real-time.ts";
+import { monotonic, runAfterPoll, startIdleTimer } from "../real-time.ts";
 import { Connection } from "./connection.ts";
 import type { Target, Trust } from "./dial.ts";
 import { parseTarget } from "./dial.ts";
@@ -13,7 +13,7 @@ import type { Exchange, SendRequest } from "./exchange.ts";
 
 export type Sender = {
   send(request: SendRequest): Exchange;
-  /** Ends the idle connections, and the others as soon as their exchange is over. */
+  /** Closes the idle connections, and the others as soon as their exchange is over. */
   close(): void;
 };
 
@@ -83,40 +83,40 @@ function writeRequestHead(target: Target, headers: [string, string][], bodyLengt
   return `${head}Content-Length: ${bodyLength}\r\nConnection: keep-alive\r\n\r\n`;
 }
 
-/** How much earlier than the receiver we end it, when it says when it will: its answer and our request both take time on the way. */
+/** How much earlier than the receiver we close a connection, when the receiver announces its limit: its response and our request both take time. */
 const marginMs = 500;
 
-/** Used again without knowing anything of the origin. Longer than a busy event loop's turn, shorter than any idle limit in use. */
+/** Reused within this time without knowing anything about the origin. Longer than a busy event loop's turn, shorter than any idle limit in use. */
 const unprovenMs = 20;
 
-/** Of the time that a connection was seen to stay open: what arrives at the receiver is later than what we write. */
+/** The part of the time for which a connection stayed open that counts as safe: a request arrives later than we write it. */
 const provenShare = 0.75;
 
-/** For this long nothing is tried with a receiver that has ended an idle connection: its configuration seldom changes. */
+/** After a receiver has closed an idle connection, it is not tested again for this long: its configuration seldom changes. */
 const endsEarlyMs = 60_000;
 
 type Idle = { connection: Connection; since: number; until: number };
 
 type Origin = {
-  /** The one that was used last is last. */
+  /** The most recently used is last. */
   idle: Idle[];
   /** An idle connection may be used for this long. */
   safeMs: number;
   /** Until then no connection is kept for longer than `safeMs`. */
   endsEarlyUntil: number;
-  /** It has ended connections earlier than it had promised. */
+  /** It has closed connections earlier than it promised. */
   breaksPromises: boolean;
 };
 
 type IdleConnections = {
-  /** The one that was used last. */
+  /** The most recently used. */
   take(origin: string): Connection | undefined;
-  /** `limitMs` is what the receiver promises. Returns false when it does not keep the connection, and the caller ends it. */
+  /** `limitMs` is what the receiver promises. Returns false when the connection is not kept: then the caller closes it. */
   put(connection: Connection, limitMs: number | null): boolean;
   /** Whether an open connection that was idle for this long is safe to write to. */
   isSafe(origin: string, idleForMs: number, promised: boolean): boolean;
   remove(connection: Connection): void;
-  /** The receiver ended a connection that had been idle for this long. */
+  /** The receiver closed a connection that had been idle for this long. */
   noteEnd(origin: string, idleForMs: number, promised: boolean): void;
   close(): void;
 };
@@ -132,7 +132,7 @@ type IdleConnections = {
 function createIdleConnections({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }): IdleConnections {
   const origins = new Map<string, Origin>();
   let size = 0;
-  let timer: WallTimer | null = null;
+  let timer: RealTimer | null = null;
   let closed = false;
 
   function originOf(name: string): Origin {
@@ -165,7 +165,7 @@ function createIdleConnections({ maxIdle, idleMs }: { maxIdle: number; idleMs: n
     if (timer !== null || size === 0) return;
     let earliest = Infinity;
     for (const { idle } of origins.values()) for (const { until } of idle) earliest = Math.min(earliest, until);
-    // An end that has already arrived here must not count as a connection that stayed open.
+    // A connection whose end has already arrived must not count as one that stayed open.
     timer = startIdleTimer(Math.max(1, Math.ceil(earliest - monotonic())), () => runAfterPoll(sweep));
   }
 

@@ -15,7 +15,7 @@ import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, UnknownKeyRequest } from "../ports.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { createTurnBudget, nextTurn, wallNow } from "../wall.ts";
+import { createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
 import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
@@ -42,7 +42,7 @@ import {
 } from "./read-request.ts";
 import type { IngestCall, ParsedBody } from "./read-request.ts";
 
-/** Bytes of bodies that are parsed and checked in one turn of the event loop: as many as one request may have. */
+/** Bytes that are parsed and checked in one turn of the event loop: as many as one request may have. */
 const parsedPerTurn = maxRequestBytes;
 
 /** No source has a longer key, so its requests are not kept. */
@@ -107,7 +107,7 @@ export class Ingest {
     return urlOf(host, await listen(this.#server, host, port));
   }
 
-  /** Lets requests under way end for a moment. */
+  /** Gives requests under way a moment to end. */
   stop(): Promise<void> {
     return close(this.#server, 1000);
   }
@@ -125,7 +125,7 @@ export class Ingest {
     }
   }
 
-  /** False when there is none left, or no source that has the key. */
+  /** Returns false when none is left, or no source has the key. */
   #adoptOldest(writeKey: string): boolean {
     const { store, configuration } = this.#options;
     const kept = store.oldestUnknownKeyRequest(writeKey);
@@ -140,7 +140,7 @@ export class Ingest {
     return true;
   }
 
-  /** Null when nothing in it is a message. */
+  /** Null when it contains no message. */
   #keptRequest(source: Source, kept: UnknownKeyRequest): IncomingRequest | null {
     const call = parsePath(splitTarget(kept.path).path);
     if (call === null || call.call === "settings" || call.call === "metrics") return null;
@@ -248,7 +248,7 @@ export class Ingest {
       const kept = {
         writeKey,
         receivedAt: clock.now(),
-        wallAt: wallNow(),
+        wallAt: wallClockNow(),
         method: request.method ?? "POST",
         path: request.url ?? "/",
         headers: headerPairs(request),
@@ -283,7 +283,7 @@ export class Ingest {
 
   #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {
     const { clock, configuration, isSuppressed } = this.#options;
-    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallNow(), isSuppressed };
+    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallClockNow(), isSuppressed };
   }
 
   #requestFacts(source: Source, { request, call, body }: Received): RequestFacts {

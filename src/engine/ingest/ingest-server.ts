@@ -124,6 +124,18 @@ export function batchAnswer({ messages, surplus }: AcceptedRequest, committed: C
   });
 }
 
+/** `isKept`: the request was kept for the user to adopt the key. */
+export function unknownKeyProblem(writeKey: string | null, isKept: boolean): Problem {
+  if (writeKey === null || writeKey === "") {
+    const message = "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.";
+    return problem(401, "missing_write_key", message);
+  }
+  const message = isKept
+    ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; this request was kept for that.`
+    : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`;
+  return problem(401, "unknown_write_key", message);
+}
+
 /** A day: browsers shorten it to their own limit. */
 const preflightAgeSeconds = 86_400;
 

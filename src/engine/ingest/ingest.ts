@@ -27,10 +27,13 @@ import {
   problemAnswer,
   send,
   success,
+  unknownKeyProblem,
   writeCors,
 } from "./ingest-server.ts";
 import {
+  addressOf,
   decompress,
+  headerPairs,
   keyInBody,
   keyInHeader,
   maxRequestBytes,
@@ -259,22 +262,7 @@ export class Ingest {
       changes.note("unknown-keys", writeKey, true);
     }
     if (configuration.settings().unknownKeys === "production") return send(response, 200, success);
-    problemAnswer(
-      response,
-      writeKey === null || writeKey === ""
-        ? problem(
-            401,
-            "missing_write_key",
-            "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.",
-          )
-        : problem(
-            401,
-            "unknown_write_key",
-            isKept
-              ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; this request was kept for that.`
-              : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`,
-          ),
-    );
+    problemAnswer(response, unknownKeyProblem(writeKey, isKept));
   }
 
   async #meetsFault(source: Source, socket: Socket, response: ServerResponse): Promise<boolean> {
@@ -297,14 +285,4 @@ export class Ingest {
       body,
     };
   }
-}
-
-function addressOf({ socket }: IncomingMessage): string | null {
-  return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
-}
-
-function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
-  return pairs;
 }

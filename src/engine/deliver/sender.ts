@@ -30,7 +30,7 @@ const defaultIdleMs = 1_000;
 /** A lane has one sender, which keeps the lane's idle connections. */
 export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { trust: Trust; maxIdle?: number; idleMs?: number }): Sender {
   const targets = new Map<string, Target | null>();
-  const idle = createIdleConnections({ maxIdle, idleMs });
+  const idle = new IdleConnections({ maxIdle, idleMs });
 
   function targetOf(url: string): Target | null {
     let target = targets.get(url);
@@ -108,19 +108,6 @@ type Origin = {
   breaksPromises: boolean;
 };
 
-type IdleConnections = {
-  /** The most recently used. */
-  take(origin: string): Connection | undefined;
-  /** `limitMs` is what the receiver promises. Returns false when the connection is not kept: then the caller closes it. */
-  put(connection: Connection, limitMs: number | null): boolean;
-  /** Whether an open connection that was idle for this long is safe to write to. */
-  isSafe(origin: string, idleForMs: number, promised: boolean): boolean;
-  remove(connection: Connection): void;
-  /** The receiver closed a connection that had been idle for this long. */
-  noteEnd(origin: string, idleForMs: number, promised: boolean): void;
-  close(): void;
-};
-
 /**
  * The connections of one sender that wait for their next request, by origin.
  *
@@ -129,93 +116,105 @@ type IdleConnections = {
  * origin: right after a response; as long as the receiver promises; or as long as one was seen to stay open.
  * The decision is docs/decisions/0016-kept-connections.md.
  */
-function createIdleConnections({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }): IdleConnections {
-  const origins = new Map<string, Origin>();
-  let size = 0;
-  let timer: RealTimer | null = null;
-  let closed = false;
+class IdleConnections {
+  readonly #maxIdle: number;
+  readonly #idleMs: number;
+  readonly #origins = new Map<string, Origin>();
+  #size = 0;
+  #timer: RealTimer | null = null;
+  #closed = false;
 
-  function originOf(name: string): Origin {
-    let origin = origins.get(name);
+  constructor({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }) {
+    this.#maxIdle = maxIdle;
+    this.#idleMs = idleMs;
+  }
+
+  /** The most recently used. */
+  take(name: string): Connection | undefined {
+    const idle = this.#origins.get(name)?.idle.pop();
+    if (!idle) return undefined;
+    this.#size -= 1;
+    if (idle.until > monotonic()) return idle.connection;
+    // The timer is late, because the process was busy or asleep.
+    idle.connection.destroy();
+    return this.take(name);
+  }
+
+  /** `limitMs` is what the receiver promises. Returns false when the connection is not kept: then the caller closes it. */
+  put(connection: Connection, limitMs: number | null): boolean {
+    const origin = this.#originOf(connection.target.origin);
+    const now = monotonic();
+    const longest = origin.endsEarlyUntil > now ? Math.min(this.#idleMs, origin.safeMs) : this.#idleMs;
+    const keepMs = limitMs === null ? longest : Math.min(longest, limitMs - marginMs);
+    if (this.#closed || this.#size >= this.#maxIdle || keepMs < 1) return false;
+    origin.idle.push({ connection, since: now, until: now + keepMs });
+    this.#size += 1;
+    this.#startSweep();
+    return true;
+  }
+
+  /** Whether an open connection that was idle for this long is safe to write to. */
+  isSafe(name: string, idleForMs: number, promised: boolean): boolean {
+    const origin = this.#originOf(name);
+    if (idleForMs <= origin.safeMs || (promised && !origin.breaksPromises)) return true;
+    prove(origin, idleForMs);
+    return false;
+  }
+
+  remove(connection: Connection): void {
+    const list = this.#origins.get(connection.target.origin)?.idle;
+    const index = list?.findIndex((idle) => idle.connection === connection) ?? -1;
+    if (!list || index === -1) return;
+    list.splice(index, 1);
+    this.#size -= 1;
+  }
+
+  /** The receiver closed a connection that had been idle for this long. */
+  noteEnd(name: string, idleForMs: number, promised: boolean): void {
+    const origin = this.#originOf(name);
+    origin.safeMs = Math.min(origin.safeMs, idleForMs / 2);
+    origin.endsEarlyUntil = monotonic() + endsEarlyMs;
+    origin.breaksPromises ||= promised;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+    for (const { idle } of this.#origins.values()) for (const { connection } of [...idle]) connection.destroy();
+  }
+
+  #originOf(name: string): Origin {
+    let origin = this.#origins.get(name);
     if (!origin) {
       origin = { idle: [], safeMs: unprovenMs, endsEarlyUntil: -Infinity, breaksPromises: false };
-      origins.set(name, origin);
+      this.#origins.set(name, origin);
     }
     return origin;
   }
 
-  function prove(origin: Origin, idleForMs: number): void {
-    origin.safeMs = Math.max(origin.safeMs, idleForMs * provenShare);
-  }
-
-  function sweep(): void {
-    timer = null;
+  #sweep(): void {
+    this.#timer = null;
     const now = monotonic();
-    for (const origin of origins.values()) {
+    for (const origin of this.#origins.values()) {
       for (const { connection, since, until } of [...origin.idle]) {
         if (until > now) continue;
         prove(origin, until - since);
         connection.destroy();
       }
     }
-    startSweep();
+    this.#startSweep();
   }
 
-  function startSweep(): void {
-    if (timer !== null || size === 0) return;
+  #startSweep(): void {
+    if (this.#timer !== null || this.#size === 0) return;
     let earliest = Infinity;
-    for (const { idle } of origins.values()) for (const { until } of idle) earliest = Math.min(earliest, until);
+    for (const { idle } of this.#origins.values()) for (const { until } of idle) earliest = Math.min(earliest, until);
     // A connection whose end has already arrived must not count as one that stayed open.
-    timer = startIdleTimer(Math.max(1, Math.ceil(earliest - monotonic())), () => runAfterPoll(sweep));
+    this.#timer = startIdleTimer(Math.max(1, Math.ceil(earliest - monotonic())), () => runAfterPoll(() => this.#sweep()));
   }
+}
 
-  function remove(connection: Connection): void {
-    const list = origins.get(connection.target.origin)?.idle;
-    const index = list?.findIndex((idle) => idle.connection === connection) ?? -1;
-    if (!list || index === -1) return;
-    list.splice(index, 1);
-    size -= 1;
-  }
-
-  return {
-    take(name) {
-      const idle = origins.get(name)?.idle.pop();
-      if (!idle) return undefined;
-      size -= 1;
-      if (idle.until > monotonic()) return idle.connection;
-      // The timer is late, because the process was busy or asleep.
-      idle.connection.destroy();
-      return this.take(name);
-    },
-    put(connection, limitMs) {
-      const origin = originOf(connection.target.origin);
-      const now = monotonic();
-      const longest = origin.endsEarlyUntil > now ? Math.min(idleMs, origin.safeMs) : idleMs;
-      const keepMs = limitMs === null ? longest : Math.min(longest, limitMs - marginMs);
-      if (closed || size >= maxIdle || keepMs < 1) return false;
-      origin.idle.push({ connection, since: now, until: now + keepMs });
-      size += 1;
-      startSweep();
-      return true;
-    },
-    isSafe(name, idleForMs, promised) {
-      const origin = originOf(name);
-      if (idleForMs <= origin.safeMs || (promised && !origin.breaksPromises)) return true;
-      prove(origin, idleForMs);
-      return false;
-    },
-    remove,
-    noteEnd(name, idleForMs, promised) {
-      const origin = originOf(name);
-      origin.safeMs = Math.min(origin.safeMs, idleForMs / 2);
-      origin.endsEarlyUntil = monotonic() + endsEarlyMs;
-      origin.breaksPromises ||= promised;
-    },
-    close() {
-      closed = true;
-      timer?.cancel();
-      timer = null;
-      for (const { idle } of origins.values()) for (const { connection } of [...idle]) connection.destroy();
-    },
-  };
+function prove(origin: Origin, idleForMs: number): void {
+  origin.safeMs = Math.max(origin.safeMs, idleForMs * provenShare);
 }

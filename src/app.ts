@@ -12,9 +12,7 @@ import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
-import { createRate } from "./engine/rate.ts";
-import { createReset } from "./engine/reset.ts";
-import { createSettle } from "./engine/settle.ts";
+import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
@@ -29,7 +27,7 @@ export type AppOptions = {
   host?: string;
   /** 0 picks a free one. */
   ports: { ingest: number; endpoints: number; endpointsTls: number };
-  /** Where the clock of new data begins; the wall's time, and running, when left out. */
+  /** Where the clock of new data begins; the machine's time, and running, when left out. */
   clock?: { startAt: number; mode: ClockMode };
   /** The directory of the scenarios that come with Hookyard; none when left out. */
   scenarios?: string;
@@ -60,7 +58,7 @@ export function createApp(options: AppOptions): App {
   const { addresses, ingest, endpoints, clients, ingestClient, upkeep } = ports;
   const people = createPeople(core, { accepted: () => ingest.committed() });
   const { follower, profiles, computations, deletions } = people;
-  const { station, deliveries } = delivery;
+  const { scheduler, deliveries } = delivery;
   const { audiences, computedTraits } = computations;
   const workspaces = createWorkspaces({ ...core, audiences, endpoints, ingestClient });
 
@@ -88,10 +86,10 @@ export function createApp(options: AppOptions): App {
     suppressions,
     queries: store,
     changes,
-    settle: createSettle({ activity, clock, store, station, changes }),
+    settle: createSettle({ activity, clock, store, scheduler, changes }),
     trouble: () => store.trouble() ?? clock.trouble,
     rates: () => ({ ingestedPerSecond: ingested.perSecond(), attemptsPerSecond: attempted.perSecond() }),
-    reset: createReset({ ...core, ...people, workspaces, clients, station, endpoints, profiles: follower }),
+    reset: createReset({ ...core, ...people, workspaces, clients, scheduler, endpoints, profiles: follower }),
   };
 
   const scenarios = createScenarios({
@@ -113,7 +111,7 @@ export function createApp(options: AppOptions): App {
     async start() {
       await ports.listen();
       clock.start();
-      station.start();
+      scheduler.start();
       clients.start();
       deliveries.cancelOrphans(configuration.destinations().map(({ id }) => id));
       follower.start();
@@ -139,7 +137,7 @@ export function createApp(options: AppOptions): App {
       computations.stop();
       deletions.stop();
       follower.stop();
-      await station.stop();
+      await scheduler.stop();
       await endpoints.stop();
       clock.stop();
       changes.stop();

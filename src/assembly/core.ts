@@ -2,15 +2,14 @@
 
 import { createConfiguration } from "../engine/configuration.ts";
 import { createChangeFeed } from "../engine/changes.ts";
-import { Activity } from "../engine/clock/activity.ts";
+import { Activity, Holds } from "../engine/clock/activity.ts";
 import type { AdvanceWork } from "../engine/clock/advances.ts";
 import type { ClockMode } from "../engine/clock/clock.ts";
-import { Holds } from "../engine/clock/holds.ts";
 import { PipelineClock } from "../engine/clock/pipeline-clock.ts";
 import { createSuppressions } from "../engine/deletions/suppressions.ts";
 import { createSignals } from "../engine/signals.ts";
 import { reportTo } from "../engine/store-failure.ts";
-import { wallNow } from "../engine/wall.ts";
+import { wallClockNow } from "../engine/real-time.ts";
 import { openStore } from "../store/sqlite-store.ts";
 
 type CoreOptions = {
@@ -27,7 +26,7 @@ export function createCore({ data, clock: firstClock, report: reportUnexpected }
   const store = openStore(data);
   const report = reportTo(store, reportUnexpected);
   if (firstClock !== undefined && store.loadClock() === null) {
-    store.saveClock({ now: firstClock.startAt, wallAt: wallNow(), mode: firstClock.mode, speed: 1 });
+    store.saveClock({ now: firstClock.startAt, wallAt: wallClockNow(), mode: firstClock.mode, speed: 1 });
   }
   const signals = createSignals();
   const changes = createChangeFeed();

@@ -3,7 +3,7 @@
 import { PortTaken, type PortRole } from "../app-errors.ts";
 import { createClients } from "../engine/clients/clients.ts";
 import { createEndpoints } from "../engine/endpoints/endpoints.ts";
-import { createIngestClient } from "../engine/ingest/ingest-client.ts";
+import { createIngestClient } from "../engine/messages.ts";
 import { Ingest } from "../engine/ingest/ingest.ts";
 import { createUpkeep } from "../engine/upkeep.ts";
 import type { Core } from "./core.ts";

@@ -12,7 +12,7 @@ export type IngestFault = {
   status?: number;
   /** `answer`: seconds in a `Retry-After` header. */
   retryAfter?: number;
-  /** `delay`: how long the request waits before it is taken in; may go with the other two. */
+  /** `delay`: how long the request waits before it is accepted; may go with the other two. */
   delayMs?: number;
   /** Serves this many requests, then is over. */
   times?: number;
@@ -77,7 +77,7 @@ export type Settings = {
   laneConnections: number;
   /** How requests with an unknown write key are answered. */
   unknownKeys: AnswerMode;
-  /** Retention: the newest messages that are kept, and for how long (wall time). Null keeps all. */
+  /** Retention: the newest messages that are kept, and for how long (wall-clock time). Null keeps all. */
   maxMessages: number | null;
   maxAgeMs: number | null;
   /** Retention: what the data file may hold, beside the two quotas below. Null for any size. */

@@ -1,38 +1,38 @@
 /**
- * The feed of what changed. Stations note changes as they commit them; the feed gathers what comes close together
- * into one line per area and numbers the lines, so that a listener who was away can go on where it stopped.
+ * The feed of changes. The parts of the pipeline note changes as they commit them; the feed gathers those that are close
+ * together into one line per area and numbers the lines, so that a listener can resume where it stopped.
  */
 
 import { formatTimestamp } from "../domain/timestamp.ts";
 import type { AdvanceProgress } from "./clock/clock.ts";
 import type { Area, Change, ChangeFeed, Changes } from "./pipeline.ts";
-import { startIdleTimer, wallNow, type WallTimer } from "./wall.ts";
+import { startIdleTimer, wallClockNow, type RealTimer } from "./real-time.ts";
 
 /** Changes this close together are one line: twenty lines a second is as fast as a person can follow. */
 const gatherMs = 50;
 
-/** Lines that can still be asked for: several minutes of a busy pipeline. */
+/** Lines that are kept: several minutes of a busy pipeline. */
 const maxLines = 4096;
 
 const maxIds = 100;
 
-/** Ids that are gathered before all but the last ones are dropped: seldom, because noting is on the way of every delivery. */
+/** Ids that are gathered before all but the last ones are dropped. Dropping is rare, because every delivery notes changes. */
 const maxGathered = 20 * maxIds;
 
 type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: Set<string> };
 
 type ClockChanges = {
-  /** The clock was set or moved, or an advance is on its way. */
+  /** The clock was set or moved, or an advance is under way. */
   noteClock(advance: AdvanceProgress | null): void;
 };
 
 export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop(): void } {
   const listeners = new Set<(changes: Change[]) => void>();
   let lines: Change[] = [];
-  // Numbers start at the wall's time so that they also grow from one run to the next.
-  let sequence = wallNow() * 1000;
+  // Numbers start at the wall-clock time, so that they also grow from one run to the next.
+  let sequence = wallClockNow() * 1000;
   let gathered = new Map<Area, Gathered>();
-  let timer: WallTimer | null = null;
+  let timer: RealTimer | null = null;
 
   function publish(): void {
     timer = null;
@@ -53,7 +53,7 @@ export function createChangeFeed(): ChangeFeed & Changes & ClockChanges & { stop
       gathered.set(area, entry);
     }
     for (const id of ids) {
-      // Behind the others, also when it was there already: the last ones are those that are named.
+      // Moved to the end if it was there already: the feed names the last ones.
       entry.ids.delete(id);
       entry.ids.add(id);
     }

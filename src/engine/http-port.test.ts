@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerOptions, type ServerResponse } fr
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { problem, type Problem } from "../domain/problem.ts";
-import { answerBadInput, arrivalLimits, close, listen, maxRequestsPerTurn, serveRequests, type Handle } from "./http-port.ts";
+import { answerBadInput, arrivalLimits, close, listen, maxRequestsPerTurn, serveRequests, urlOf, type Handle } from "./http-port.ts";
 
 const servers: Server[] = [];
 afterEach(async () => {
@@ -203,4 +203,16 @@ describe("a request that the next reader might read as another one is refused, a
     expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(bodies).not.toContain("smuggled");
   });
+});
+
+test.for([
+  ["127.0.0.1", "http://127.0.0.1:4700"],
+  ["localhost", "http://localhost:4700"],
+  ["192.168.1.20", "http://192.168.1.20:4700"],
+  ["0.0.0.0", "http://127.0.0.1:4700"],
+  ["::", "http://[::1]:4700"],
+  ["::1", "http://[::1]:4700"],
+  ["fe80::1", "http://[fe80::1]:4700"],
+] as const)("a port at %s is reached at %s", ([host, url]) => {
+  expect(urlOf(host, 4700)).toBe(url);
 });

@@ -1,26 +1,26 @@
 /**
- * What the HTTP ports of Hookyard have in common: how they begin, how they end, how long a request may take to arrive,
- * how many of a connection are handled at once, and the answer where there is no request.
+ * What the HTTP ports of Hookyard have in common: start and stop, the time that a request may take to arrive, the number
+ * of requests that a connection may pipeline, and the answer to input that is not a request.
  */
 
 import { once } from "node:events";
 import { STATUS_CODES, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { problem, type Problem } from "../domain/problem.ts";
-import { startTimer } from "./wall.ts";
+import { startTimer } from "./real-time.ts";
 
 export type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * The options of a server whose requests must arrive within these times. Node looks for late ones at an interval, which is 30 s
- * unless it is set: a tenth of the shorter time refuses them soon after they are late.
+ * The options of a server whose requests must arrive within these times. Node checks for late ones at an interval, 30 s by
+ * default: a tenth of the shorter time refuses them soon after they are late.
  */
 export function arrivalLimits({ headersMs, requestMs }: { headersMs: number; requestMs: number }): ServerOptions {
   return {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     connectionsCheckingInterval: Math.ceil(Math.min(headersMs, requestMs) / 10),
-    // Each port refuses a missing Host, or accepts it, in its own words.
+    // Each port decides for itself about a missing Host.
     requireHostHeader: false,
   };
 }
@@ -76,7 +76,7 @@ export function serveRequests(server: Server, handle: Handle, refuseRequest: (re
       const now = pipeline.waiting.splice(0, maxRequestsPerTurn);
       pipeline.handled = now.length;
       if (now.length === 0) active.delete(socket);
-      // Requests of a connection that is gone get no answer, and change nothing.
+      // Requests of a closed connection get no answer, and change nothing.
       else if (socket.destroyed) pipeline.waiting.length = 0;
       else {
         for (const run of now) run();
@@ -90,21 +90,26 @@ export function serveRequests(server: Server, handle: Handle, refuseRequest: (re
   server.on("checkExpectation", receive);
 }
 
-/** RFC 9112, 3.2: what has two Hosts is answered 400, because the next reader might choose the other one. */
+/** RFC 9112, 3.2: a request with two Hosts is answered 400, because another reader might choose the other one. */
 function ambiguous({ rawHeaders }: IncomingMessage): Problem | null {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === "host") hosts += 1;
   return hosts < 2 ? null : problem(400, "two_hosts", "The request has more than one Host header. Send one.");
 }
 
-/** The port that it listens on. Rejects with Node's own error. */
+export function urlOf(host: string, port: number): string {
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
+/** Returns the port that it listens on. Rejects with Node's own error. */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   server.listen(port, host);
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
 
-/** Accepts no new connection and lets requests under way end, for so long. */
+/** Accepts no new connection, and gives requests under way this long to end. */
 export async function close(server: Server, limitMs: number): Promise<void> {
   if (!server.listening) return;
   const limit = startTimer(limitMs, () => server.closeAllConnections());
@@ -113,7 +118,7 @@ export async function close(server: Server, limitMs: number): Promise<void> {
   limit.cancel();
 }
 
-/** Answers what is no request, and CONNECT with what is said to it. */
+/** Answers input that is not a request, and CONNECT with `noProxy`. */
 export function answerBadInput(server: Server, noProxy: Problem): void {
   server.on("connect", (_request, socket: Socket) => refuse(socket, noProxy));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -123,19 +128,18 @@ export function answerBadInput(server: Server, noProxy: Problem): void {
   });
 }
 
-/** What is wrong with what came in the place of a request; null when nobody is left to be told. */
+/** What is wrong with input that is not a request; null when the connection cannot be answered. */
 export function problemOfInput(error: NodeJS.ErrnoException, socket: Socket): Problem | null {
   if (!socket.writable) return null;
-  if (error.code === "HPE_HEADER_OVERFLOW")
-    return problem(431, "headers_too_large", "The request's first line and headers are over 16 KB.");
+  if (error.code === "HPE_HEADER_OVERFLOW") return problem(431, "headers_too_large", "The request line and headers are over 16 KB.");
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return problem(408, "request_timeout", "The request did not arrive in time.");
   if (error.code?.startsWith("HPE_") !== true) return null;
-  return problem(400, "bad_request", `What arrived is no complete, valid HTTP request: ${error.message}.`);
+  return problem(400, "bad_request", `The input is not a complete, valid HTTP request: ${error.message}.`);
 }
 
 /**
- * The last thing that a connection says, where there is no response to say it with. It is not left half open for the other side to end:
- * no server would ever be closed then.
+ * Answers on the bare connection, where there is no response object, and closes it. It is not left half open for the other side
+ * to close, or a server could never stop.
  */
 export function refuse(socket: Socket, { status, code, message }: Problem, more: object = {}): void {
   const body = JSON.stringify({ ...more, code, message });

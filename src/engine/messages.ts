@@ -3,7 +3,7 @@
 import { messageIds, sourceIds } from "../domain/ids.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import type { Ingest } from "./ingest/ingest.ts";
-import type { IngestClient } from "./ingest/ingest-client.ts";
+import type { MessageType } from "../domain/states.ts";
 import type { Changes, Configuration, Messages } from "./pipeline.ts";
 import type { IngestStore, QueryStore } from "./ports.ts";
 
@@ -24,7 +24,7 @@ export function createMessages({ store, configuration, ingest, ingestClient, cha
     unknownKeys: () => store.unknownKeys(),
     async adopt(writeKey, name) {
       if (!isKept(writeKey)) return notKept(writeKey);
-      // Somebody may have made a source of the key meanwhile, or a crash may have come between the two.
+      // The source may exist: somebody created it meanwhile, or a crash interrupted an earlier adoption.
       const source = configuration.sourceByWriteKey(writeKey) ?? configuration.createSource({ name, writeKey });
       if (isProblem(source)) return source;
       try {
@@ -51,6 +51,32 @@ export function createMessages({ store, configuration, ingest, ingestClient, cha
       if (!store.pin(id, pinned)) return notFound("message", messageIds.format(id));
       changes.note("messages", messageIds.format(id));
       return null;
+    },
+  };
+}
+
+export type IngestClient = {
+  send(writeKey: string, call: MessageType | "batch", body: string): Promise<{ status: number; body: string } | Problem>;
+};
+
+const noAnswer = problem(
+  502,
+  "no_answer",
+  "The ingest port closed the connection without an answer. A fault of the source can cause this.",
+);
+
+/** Sends to our own ingest port, over HTTP like any client: for the composer and the workspaces. */
+export function createIngestClient({ ingestUrl }: { ingestUrl: () => string }): IngestClient {
+  return {
+    async send(writeKey, call, body) {
+      const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
+      const headers = { "Content-Type": "application/json", "User-Agent": "hookyard-composer/1.0", Authorization: authorization };
+      try {
+        const answer = await fetch(`${ingestUrl()}/v1/${call}`, { method: "POST", headers, body });
+        return { status: answer.status, body: await answer.text() };
+      } catch {
+        return noAnswer;
+      }
     },
   };
 }

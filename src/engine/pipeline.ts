@@ -1,6 +1,6 @@
 /**
- * The pipeline as its users see it: what the control API can ask of it and what it tells. `app.ts` puts one
- * together; the handlers in `api/` are its only callers.
+ * The pipeline as its users see it: its calls and its feed of changes. `app.ts` puts one together; the handlers in `api/`
+ * are its only callers.
  */
 
 import type { ClientEvent } from "../client/client.ts";
@@ -30,7 +30,8 @@ import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
-import type { DeliveryFilter, DeliverySummary, NewDestination, QueryStore, UnknownKey } from "./ports.ts";
+import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
+import type { NewDestination } from "./store-ports.ts";
 
 export type Pipeline = {
   clock: ClockControl;
@@ -96,10 +97,10 @@ export type Configuration = {
 
 export type Messages = {
   unknownKeys(): UnknownKey[];
-  /** Makes a source of the key and takes in what was kept. */
+  /** Creates a source with the key and accepts what was kept. */
   adopt(writeKey: string, name: string): Promise<Source | Problem>;
   forgetUnknownKey(writeKey: string): Problem | null;
-  /** The same message as a new one; answers the new one's id. */
+  /** Sends the message again as a new one, and returns the new one's ids. */
   replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem>;
   pin(id: MessageRowId, pinned: boolean): Problem | null;
   /** One call over HTTP to the ingest port, as a client of the source would make it. */
@@ -107,9 +108,9 @@ export type Messages = {
 };
 
 export type Workspaces = {
-  /** A source, a destination and a test endpoint that answers 200: enough for the first message. Made once. */
+  /** A source, a destination and a test endpoint that answers 200: enough for the first message. Created once. */
   first(): Workspace | Problem;
-  /** A shop that sends by itself to a flaky webhook. Made once; opened again, it goes on sending. */
+  /** A shop that sends by itself to a flaky webhook. Created once; opened again, it goes on sending. */
   demo(): Promise<Workspace | Problem>;
 };
 
@@ -120,14 +121,14 @@ export type RetryJob = {
   state: "running" | "done" | "cancelled";
   total: number;
   done: number;
-  /** Taken up by then; the others had moved on meanwhile. */
+  /** Requeued so far; the others had changed their state meanwhile. */
   retried: number;
 };
 
 export type Deliveries = {
   retry(id: DeliveryId): DeliverySummary | Problem;
   cancel(id: DeliveryId): DeliverySummary | Problem;
-  /** How many deliveries `retryAll` would take up. */
+  /** How many deliveries `retryAll` would requeue. */
   countRetryable(filter: DeliveryFilter): number;
   retryAll(filter: DeliveryFilter): RetryJob;
   retryJobs(): RetryJob[];
@@ -168,7 +169,7 @@ export type Endpoints = {
   delete(id: EndpointId): Problem | null;
   /** Back to the first step. */
   rewind(id: EndpointId): EndpointView | Problem;
-  /** Newest first; `dropped` counts what was recorded and made room for newer ones. */
+  /** Newest first; `dropped` counts those that were removed for newer ones. */
   received(
     id: EndpointId,
     limit: number,
@@ -231,7 +232,7 @@ export type ClientView = SimulatedClient & {
   state: "running" | "closing" | "closed";
   queued: number;
   nextFlushAt: number | null;
-  /** Batches that are flushed and neither sent nor given up. */
+  /** Flushed batches that are neither sent nor given up. */
   underWay: number;
   nextTryAt: number | null;
   /** Of all messages that it holds. */
@@ -247,7 +248,7 @@ export type ClientDetails = ClientView & {
   current: ClientBatch | null;
 };
 
-/** Newest first; `dropped` counts what was recorded and made room for newer ones. */
+/** Newest first; `dropped` counts those that were removed for newer ones. */
 export type ClientPage<Item> = { items: Item[]; nextCursor: number | null; total: number; dropped: number };
 
 export type Clients = {
@@ -255,17 +256,17 @@ export type Clients = {
   get(id: ClientId): ClientDetails | undefined;
   create(draft: ClientDraft): ClientDetails | Problem;
   update(id: ClientId, changes: Partial<ClientDraft>): ClientDetails | Problem;
-  /** Closes it, and forgets it at once; what it holds is sent all the same. */
+  /** Closes it, and forgets it at once; its queue is sent all the same. */
   delete(id: ClientId): Problem | null;
-  /** One call, as a program would make it. `batchId` says that it made a flush. */
+  /** One call, as a program would make it. `batchId` is set when it caused a flush. */
   call(id: ClientId, type: CallType, call: unknown): { messageId: string; batchId: string | null; client: ClientDetails } | Problem;
   /** Does not wait for the answers. */
   flush(id: ClientId): ClientDetails | Problem;
-  /** With a time of the clock after which what is not sent is given up. */
+  /** Gives up after `timeoutMs` of the clock what is not sent by then. */
   close(id: ClientId, timeoutMs?: number): ClientDetails | Problem;
   /** After a close, as when its program is started again. */
   reopen(id: ClientId): ClientDetails | Problem;
-  /** Calls drawn from the seed, at a pace of the clock; one at a time. */
+  /** Calls drawn from the seed, paced by the clock; one at a time. */
   generate(id: ClientId, count: number, perSecond: number): ClientDetails | Problem;
   stopGenerating(id: ClientId): ClientDetails | Problem;
   batches(id: ClientId, limit: number, before: number | null): ClientPage<ClientBatch> | Problem;
@@ -292,11 +293,11 @@ export type Area =
   | "suppressions"
   | "scenario-runs";
 
-/** One line of the feed. Changes of one area that come close together are one line. */
+/** One line of the feed. Changes of one area that are close together are one line. */
 export type Change = {
   sequence: number;
   area: Area;
-  /** Ids of what was made or changed, as the API spells them; the newest hundred when there were more. For `received`, the endpoint's. */
+  /** Ids of what was created or changed, as the API spells them; the newest hundred when there were more. For `received`, the endpoint's. */
   ids: string[];
   /** How many there were. */
   count: number;
@@ -309,16 +310,16 @@ export type Change = {
 export type ChangeFeed = {
   /** The sequence number of the newest change. */
   sequence(): number;
-  /** The changes after a sequence number, or null when they are no longer known and everything must be read anew. */
+  /** The changes after a sequence number, or null when they are no longer known and everything must be read again. */
   since(sequence: number): Change[] | null;
   subscribe(listener: (changes: Change[]) => void): () => void;
 };
 
-/** How the stations tell the feed. */
+/** How the parts of the pipeline notify the feed. */
 export type Changes = {
   note(area: Area, id: string | null, added?: boolean): void;
-  /** Many at once, the newest last; `idOf` is asked of those that the feed names. */
+  /** Many at once, the newest last; `idOf` is called for those that the feed names. */
   noteMany<Item>(area: Area, items: readonly Item[], idOf: (item: Item) => string, added: boolean): void;
-  /** Many at once that have no names any more. */
+  /** Many at once that are gone. */
   noteGone(area: Area, count: number): void;
 };

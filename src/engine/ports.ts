@@ -4,43 +4,10 @@
  * Times are epoch milliseconds of the clock unless a name says wall.
  */
 
-import type { CustomRetryProfile, Destination, PayloadShape, Settings, Source, TestEndpoint } from "../domain/configuration.ts";
-import type { AttemptId, DeliveryId, DestinationId, EndpointId, MessageRowId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { PayloadShape } from "../domain/configuration.ts";
+import type { AttemptId, DeliveryId, DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageState, MessageType, Outcome } from "../domain/states.ts";
-import type { ClientStore } from "./client-ports.ts";
 import type { ClockMode } from "./clock/clock.ts";
-import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
-import type { HealthStore, UpkeepStore } from "./upkeep-ports.ts";
-
-export type ConfigurationStore = {
-  sources(): Source[];
-  insertSource(source: Omit<Source, "id">): Source;
-  updateSource(source: Source): void;
-  deleteSource(id: SourceId): void;
-
-  destinations(): Destination[];
-  /** Webhooks without an id get one. */
-  insertDestination(destination: NewDestination): Destination;
-  updateDestination(destination: NewDestination & { id: DestinationId }): Destination;
-  deleteDestination(id: DestinationId): void;
-
-  endpoints(): TestEndpoint[];
-  insertEndpoint(endpoint: Omit<TestEndpoint, "id">): TestEndpoint;
-  updateEndpoint(endpoint: TestEndpoint): void;
-  deleteEndpoint(id: EndpointId): void;
-
-  retryProfiles(): CustomRetryProfile[];
-  insertRetryProfile(profile: Omit<CustomRetryProfile, "id">): CustomRetryProfile;
-  updateRetryProfile(profile: CustomRetryProfile): void;
-  deleteRetryProfile(id: RetryProfileId): void;
-
-  settings(): Settings;
-  saveSettings(settings: Settings): void;
-};
-
-export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
-  webhooks: { id?: WebhookId; url: string; headers: Record<string, string> }[];
-};
 
 export type StoredClock = {
   now: number;
@@ -58,7 +25,7 @@ export type ClockStore = {
   latestRecordedAt(): number;
 };
 
-/** One request at the ingest port, as it came, with what was found in it. */
+/** One request at the ingest port, as it arrived, with its messages. */
 export type IncomingRequest = {
   sourceId: SourceId;
   receivedAt: number;
@@ -66,7 +33,7 @@ export type IncomingRequest = {
   method: string;
   path: string;
   headers: [string, string][];
-  /** Where it came from; null when it came over no connection. */
+  /** The client's address; null when there was no connection. */
   ip: string | null;
   /** After decompression; the messages below are spans of it. */
   body: Uint8Array;
@@ -92,9 +59,9 @@ export type NewMessage = {
   rejection: { reason: string; detail: string } | null;
   deduplicate: boolean;
   replayOf: MessageRowId | null;
-  /** It comes from an audience or a computed trait, and so it does not feed profiles. */
+  /** From an audience or a computed trait: profiles ignore it. */
   computed: boolean;
-  /** Asked once it is known that the message is neither rejected nor a duplicate. */
+  /** Called once it is known that the message is neither rejected nor a duplicate. */
   route: () => RoutedMessage;
 };
 
@@ -127,7 +94,7 @@ export type UnknownKeyRequest = {
 export type UnknownKey = { writeKey: string; requests: number; firstAt: number; lastAt: number; lastPath: string };
 
 export type IngestStore = {
-  /** All requests in one transaction; answers one list per request. */
+  /** All requests in one transaction; returns one list per request. */
   commit(requests: IncomingRequest[]): CommittedMessage[][];
 
   /** Forgets the oldest beyond so many bytes. */
@@ -138,7 +105,7 @@ export type IngestStore = {
   forgetUnknownKey(writeKey: string): void;
 };
 
-/** A delivery taken up for its next round; it is `sending` from now on. */
+/** A delivery that was claimed for its next round; it is `sending` from now on. */
 export type ClaimedDelivery = {
   id: DeliveryId;
   messageRow: MessageRowId;
@@ -149,7 +116,7 @@ export type ClaimedDelivery = {
   windowRound: number;
   /** Start of the first attempt in the window, null before it. */
   firstAttemptAt: number | null;
-  /** Webhooks that failed for good in this window. */
+  /** Webhooks that failed in this window and are not retried. */
   finished: WebhookId[];
   payload: Uint8Array;
 };
@@ -177,7 +144,7 @@ export type Phase = "dns" | "connect" | "tls" | "sent" | "firstByte" | "done";
 
 export type RecordedResponse = {
   status: number;
-  /** Status line and headers exactly as they came (latin1). */
+  /** Status line and headers exactly as they arrived (latin1). */
   head: string;
   /** The first 64 KB, without the chunked coding. */
   body: Uint8Array;
@@ -193,7 +160,7 @@ export type Transition = {
 };
 
 export type DeliveryStore = {
-  /** Takes up to `limit` deliveries of one destination that are queued, or waiting and due at `now`; oldest due first. */
+  /** Claims up to `limit` deliveries of one destination that are queued, or waiting and due at `now`; oldest due first. */
   claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[];
   /** Attempts and changes of state, in order. */
   record(attempts: AttemptRecord[], transitions: Transition[]): void;
@@ -201,13 +168,13 @@ export type DeliveryStore = {
   nextDueAt(destinationIds: readonly DestinationId[]): number | null;
   /** How many deliveries a claim at `now` would find, up to `limit`. */
   countRunnable(destinationId: DestinationId, now: number, limit: number): number;
-  /** After a crash: what was being sent is queued again. Answers how many. */
+  /** After a crash: what was being sent is queued again. Returns how many. */
   requeueInterrupted(now: number): number;
-  /** Overdue deliveries, spread over the time after `now` in the order in which they were due. Answers how many. */
+  /** Overdue deliveries, spread over the time after `now` in the order in which they were due. Returns how many. */
   spreadOverdue(now: number, gapMs: number, atMostMs: number): number;
-  /** Waiting deliveries of a destination that is held, whose window is over. */
-  heldPastWindow(destinationId: DestinationId, now: number, windowMs: number): DeliveryId[];
-  /** The earliest end of a window among the waiting deliveries of a held destination. */
+  /** Waiting deliveries of a disabled destination whose window is over. */
+  pausedPastWindow(destinationId: DestinationId, now: number, windowMs: number): DeliveryId[];
+  /** The earliest end of a window among the waiting deliveries of a disabled destination. */
   nextWindowEnd(destinationId: DestinationId, windowMs: number): number | null;
   delivery(id: DeliveryId): DeliverySummary | null;
   countByState(): Record<DeliveryState, number>;
@@ -328,17 +295,3 @@ export type QueryStore = {
   messageSource(id: MessageRowId): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
 };
-
-export type Store = ConfigurationStore &
-  ClientStore &
-  ClockStore &
-  IngestStore &
-  DeliveryStore &
-  QueryStore &
-  UpkeepStore &
-  ProfileStore &
-  ComputedStore &
-  DeletionStore &
-  RuleStore &
-  HealthStore &
-  Atomically & { close(): void };

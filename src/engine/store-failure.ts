@@ -1,11 +1,14 @@
-/** What a store's refusal means for whoever asked: nothing was written, and why. Recognised by its code, so that nothing here needs the driver. */
+/** Turns an error of the store into a problem for the caller: nothing was written, and why. Recognised by its code, so that this file does not need the driver. */
 
 import { problem, type Problem } from "../domain/problem.ts";
-import type { HealthStore } from "./upkeep-ports.ts";
+import type { HealthStore } from "./store-ports.ts";
 
 const sentences: readonly [prefix: string, sentence: string][] = [
-  ["SQLITE_FULL", "The disk that holds Hookyard's data is full. Nothing was written, and nothing that was accepted is lost; make room."],
-  ["SQLITE_READONLY", "Hookyard's data file cannot be written to. Check the rights of the file and of its directory."],
+  [
+    "SQLITE_FULL",
+    "The disk that holds Hookyard's data is full. Nothing was written, and nothing that was accepted is lost. Free some space.",
+  ],
+  ["SQLITE_READONLY", "Hookyard's data file cannot be written to. Check the permissions of the file and of its directory."],
   ["SQLITE_BUSY", "Hookyard's data file is locked by another program. Nothing was written; close that program and try again."],
   ["SQLITE_LOCKED", "Hookyard's data file is locked by another program. Nothing was written; close that program and try again."],
   ["SQLITE_CORRUPT", "Hookyard's data file is damaged. Stop Hookyard and restore a copy, or start with another --data directory."],

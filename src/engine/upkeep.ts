@@ -1,19 +1,19 @@
 /**
- * Retention: old messages go, by count, by bytes and by age, and what was not accepted beyond its quota. It uses wall-clock time and
- * runs in slices between which everything else runs.
+ * Retention: removes old messages by count, by bytes and by age, and rejected ones beyond their quota. It uses wall-clock time and
+ * runs in slices, with everything else in between.
  */
 
 import type { Settings } from "../domain/configuration.ts";
 import type { Changes } from "./pipeline.ts";
-import type { UpkeepStore } from "./upkeep-ports.ts";
-import { nextTurn, startIdleTimer, wallNow, type WallTimer } from "./wall.ts";
+import type { UpkeepStore } from "./store-ports.ts";
+import { nextTurn, startIdleTimer, wallClockNow, type RealTimer } from "./real-time.ts";
 
 const everyMs = 10_000;
 
 /** Messages removed at once: about ten milliseconds' work. */
 const slice = 200;
 
-/** Rejected and duplicate messages have no deliveries. As many go at once as one batch brings, or a client could bring more than goes. */
+/** Rejected and duplicate messages have no deliveries. As many are removed at once as a batch can add, so that a client cannot add them faster. */
 const rejectedSlice = 2500;
 
 type UpkeepOptions = { store: UpkeepStore; settings: () => Settings; changes: Changes; report: (error: unknown) => void };
@@ -26,7 +26,7 @@ type Upkeep = {
 };
 
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
-  let timer: WallTimer | null = null;
+  let timer: RealTimer | null = null;
   let isTrimming = false;
   let isStopped = false;
 
@@ -35,7 +35,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
     try {
-      removed = store.removeOld({ maxMessages, maxBytes, olderThanWall: maxAgeMs === null ? null : wallNow() - maxAgeMs }, slice);
+      removed = store.removeOld({ maxMessages, maxBytes, olderThanWall: maxAgeMs === null ? null : wallClockNow() - maxAgeMs }, slice);
     } catch (error) {
       report(error);
     }

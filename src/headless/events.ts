@@ -5,8 +5,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";
-import type { WallTimer } from "../engine/wall.ts";
-import { startIdleTimer } from "../engine/wall.ts";
+import type { RealTimer } from "../engine/real-time.ts";
+import { startIdleTimer } from "../engine/real-time.ts";
 import { guardHeaders } from "./json-answer.ts";
 
 /** Below the 30 to 60 seconds after which proxies give up on a silent connection. */
@@ -43,7 +43,7 @@ export function streamChanges({
   else if (missed.length > 0) writeChanges(missed);
   else write(`id: ${changes.sequence()}\n\n`);
 
-  let heartbeat: WallTimer;
+  let heartbeat: RealTimer;
   const beat = () => {
     heartbeat = startIdleTimer(heartbeatMs, () => {
       write(": still here\n\n");

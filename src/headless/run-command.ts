@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ScenarioReport } from "../contract/scenarios.ts";
-import { monotonic, wallNow } from "../engine/wall.ts";
+import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead } from "../scenarios/run/run-file.ts";
@@ -78,7 +78,7 @@ async function runAll(
 type RunFile = Pick<Parameters<typeof runRead>[0], "start" | "keep" | "seed"> & { file: string };
 
 async function runFile({ file, ...options }: RunFile): Promise<TimedReport> {
-  const startedAt = wallNow();
+  const startedAt = wallClockNow();
   const began = monotonic();
   const stepsMs: number[] = [];
   let last = began;

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { OpenError, PortTaken } from "../app-errors.ts";
-import { wallNow } from "../engine/wall.ts";
+import { wallClockNow } from "../engine/real-time.ts";
 import { createControlPort } from "./http-api.ts";
 import { openInspector } from "./open-inspector.ts";
 import type { ServeFlags } from "./serve-flags.ts";
@@ -155,7 +155,7 @@ function report(error: unknown): void {
 }
 
 function log(text: string): void {
-  warn(`${new Date(wallNow()).toISOString()} ${text}`);
+  warn(`${new Date(wallClockNow()).toISOString()} ${text}`);
 }
 
 function say(text: string): void {

@@ -2,7 +2,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { startTimer } from "../engine/wall.ts";
+import { startTimer } from "../engine/real-time.ts";
 
 /** Stopping in order has deadlines of about a second each. After this the program hangs, as in an endless loop. */
 const maxStopMs = 5_000;

@@ -1,4 +1,4 @@
-import { startIdleTimer } from "../engine/wall.ts";
+import { startIdleTimer } from "../engine/real-time.ts";
 
 const lookMs = 500;
 

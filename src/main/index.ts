@@ -10,7 +10,7 @@ import { app, dialog, session } from "electron";
 import { OpenError } from "../app-errors.ts";
 import { createApp } from "../app.ts";
 import { makeDataDirectory } from "../data-directory.ts";
-import { wallNow } from "../engine/wall.ts";
+import { wallClockNow } from "../engine/real-time.ts";
 import { type AppFlags, parseAppFlags } from "./app-flags.ts";
 import { isDevelopment, registerAppScheme, serveApp } from "./app-protocol.ts";
 import { setMenu } from "./menu.ts";
@@ -99,5 +99,5 @@ function report(error: unknown): void {
 }
 
 function log(text: string): void {
-  process.stderr.write(`${new Date(wallNow()).toISOString()} ${text}\n`);
+  process.stderr.write(`${new Date(wallClockNow()).toISOString()} ${text}\n`);
 }

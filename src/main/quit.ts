@@ -1,7 +1,7 @@
 /** Quitting, however it is asked for: the window goes at once, what is under way ends, and then the process does. */
 
 import { app } from "electron";
-import { startTimer } from "../engine/wall.ts";
+import { startTimer } from "../engine/real-time.ts";
 
 /** Stopping has deadlines of its own, a few seconds together; this is for a stop that hangs. */
 const deadlineMs = 15_000;

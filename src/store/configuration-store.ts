@@ -1,8 +1,7 @@
 import type { CustomRetryProfile, Destination, Settings, SimulatedClient, Source, TestEndpoint } from "../domain/configuration.ts";
 import { defaultSettings } from "../domain/configuration.ts";
 import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
-import type { ClientStore } from "../engine/client-ports.ts";
-import type { ConfigurationStore, NewDestination } from "../engine/ports.ts";
+import type { ClientStore, ConfigurationStore, NewDestination } from "../engine/store-ports.ts";
 import type { Db } from "./open.ts";
 
 type Row = { id: number; body: string };

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { OpenError } from "../app-errors.ts";
-import type { Store } from "../engine/ports.ts";
+import type { Store } from "../engine/store-ports.ts";
 import { faultsIn } from "./integrity.ts";
 import { markerName } from "./marker.ts";
 import { dataFileName } from "./open.ts";

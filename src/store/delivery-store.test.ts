@@ -80,8 +80,8 @@ test("the window begins with the first attempt, also when that is on record long
     [moveTo(delivery(1), "waiting", far)],
   );
   expect(one.store.delivery(delivery(1))?.firstAttemptAt).toBe(startOfTime + 10);
-  expect(one.store.heldPastWindow(first, startOfTime + 109, 100)).toEqual([]);
-  expect(one.store.heldPastWindow(first, startOfTime + 110, 100)).toEqual([1]);
+  expect(one.store.pausedPastWindow(first, startOfTime + 109, 100)).toEqual([]);
+  expect(one.store.pausedPastWindow(first, startOfTime + 110, 100)).toEqual([1]);
   expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 110);
 });
 

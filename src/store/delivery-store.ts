@@ -287,7 +287,7 @@ function readers(
       const due = countDue.get(destinationId, now, limit) as number;
       return due >= limit ? due : due + (countQueued.get(destinationId, limit - due) as number);
     },
-    heldPastWindow: (destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] =>
+    pausedPastWindow: (destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] =>
       [...firstAttempts.all(destinationId, now - windowMs), ...firstAttemptsQueued.all(destinationId, now - windowMs)].map(
         ({ id }) => id as DeliveryId,
       ),

@@ -11,9 +11,9 @@
 
 import { statSync } from "node:fs";
 import type { Problem } from "../domain/problem.ts";
-import type { HealthStore } from "../engine/upkeep-ports.ts";
+import type { HealthStore } from "../engine/store-ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
-import { monotonic, startIdleTimer, type WallTimer } from "../engine/wall.ts";
+import { monotonic, startIdleTimer, type RealTimer } from "../engine/real-time.ts";
 import { logOf, sizeOf } from "./data-file.ts";
 import { checkedAtStart, startCheck } from "./integrity.ts";
 import { removeMarker, writeMarker } from "./marker.ts";
@@ -40,8 +40,8 @@ export class StoreHealth {
   readonly #db: Db;
   readonly #file: DataFile | null;
   readonly #identities: Identity[];
-  #timer: WallTimer | null = null;
-  #checkTimer: WallTimer | null = null;
+  #timer: RealTimer | null = null;
+  #checkTimer: RealTimer | null = null;
   readonly #beat;
   readonly #tried;
   readonly #totalChanges;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { PropertyCondition, Rule } from "../domain/rules.ts";
-import type { Store } from "../engine/ports.ts";
+import type { Store } from "../engine/store-ports.ts";
 import { openDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
 import { attempt, moveTo, request, startOfTime } from "./store.fixture.ts";
@@ -26,7 +26,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.spreadOverdue(startOfTime + 10, 1, 1);
   store.nextDueAt([destination]);
   store.countRunnable(destination, startOfTime, 1);
-  store.heldPastWindow(destination, startOfTime, 1);
+  store.pausedPastWindow(destination, startOfTime, 1);
   store.nextWindowEnd(destination, 1);
   store.countByState();
   store.newestRows();

@@ -85,7 +85,7 @@ describe("retention", () => {
     expectConsistent(one.db);
   });
 
-  test("by age goes by the wall", () => {
+  test("by age uses wall-clock time", () => {
     const one = openTestStore();
     for (const n of range(1, 10)) one.store.commit([request([{}], { at: startOfTime, wallAt: 1000 * n })]);
     expect(removeAll(one, { olderThanWall: 4000 })).toBe(3);

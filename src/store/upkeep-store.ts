@@ -4,7 +4,7 @@
  */
 
 import { isSettled } from "../domain/states.ts";
-import type { UpkeepStore } from "../engine/upkeep-ports.ts";
+import type { UpkeepStore } from "../engine/store-ports.ts";
 import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";

@@ -4,7 +4,7 @@ import type { Destination, Source } from "../../src/domain/configuration.ts";
 import { isProblem } from "../../src/domain/problem.ts";
 import { parseBody } from "../../src/engine/ingest/read-request.ts";
 import { acceptRequest } from "../../src/engine/ingest/accept.ts";
-import type { Store } from "../../src/engine/ports.ts";
+import type { Store } from "../../src/engine/store-ports.ts";
 
 type FillRequest = { source: Source; destinations: readonly Destination[]; receivedAt: number; messages: readonly object[] };
 

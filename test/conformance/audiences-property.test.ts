@@ -201,7 +201,7 @@ async function agree(app: RunningApp, webhook: WebhookReceiver, people: People, 
   }
 }
 
-/** What the webhook was told of each user, in the order in which it was taken in. */
+/** What the webhook was told of each user, in the order in which it was accepted. */
 async function heardOf(app: RunningApp, webhook: WebhookReceiver, { key, sourceId, forgotten }: Told): Promise<Map<string, unknown[]>> {
   type Payload = { messageId: string; traits?: Record<string, unknown> };
   const payloads = webhook.requests.map(({ body }) => JSON.parse(body) as Payload).filter(({ traits }) => Object.hasOwn(traits ?? {}, key));

@@ -1,4 +1,4 @@
-/** The client through the whole pipeline: all its calls are taken in and delivered, in every mode and in both spellings, through trouble too. */
+/** The client through the whole pipeline: all its calls are accepted and delivered, in every mode and in both spellings, through trouble too. */
 
 import { test as base, expect } from "vitest";
 import { Analytics, New, type NotSentError, type WireMode } from "../../src/client/client.ts";
@@ -87,7 +87,7 @@ test("trouble at the ingest port costs nothing and doubles nothing", async ({ st
   expect(payloads(receiver).map(({ event }) => event)).toHaveLength(5);
 });
 
-test("the deepest and the largest that a call may be are taken in, with what is beside them", async ({ start }) => {
+test("the deepest and the largest that a call may be are accepted, with what is beside them", async ({ start }) => {
   const app = await start.app();
   await app.destination(["http://127.0.0.1:9/"], { enabled: false });
   const errors: NotSentError[] = [];

@@ -8,7 +8,7 @@ import { received, startWithClient } from "../support/simulated-client.ts";
 const test = base.extend("start", starting);
 
 describe("the queue", () => {
-  test("of 20 waits with 19 until five seconds of the clock have passed, and not of the wall", async ({ start }) => {
+  test("of 20 waits with 19 until five seconds of the clock have passed, and not of real time", async ({ start }) => {
     const { app, track, get, batches, lines } = await startWithClient(start);
     const at = await app.toWholeSecond();
     await app.advance({ byMs: 1000 });

@@ -20,7 +20,7 @@ describe("the clock", () => {
     [{ mode: "faster", speed: 10 }, 10],
     [{ mode: "faster", speed: 60 }, 60],
     [{ mode: "faster", speed: 600 }, 600],
-  ] as const)("in the mode %o runs %i times as fast as the wall", async ([mode, speed], { start }) => {
+  ] as const)("in the mode %o runs %i times as fast as real time", async ([mode, speed], { start }) => {
     const app = await start.app();
     expect(await app.call("clock.set", mode)).toMatchObject(mode);
     const before = Date.now();

@@ -112,7 +112,7 @@ describe("deliveries that are overdue after a restart", () => {
   });
 });
 
-describe("the wall", () => {
+describe("the wall clock", () => {
   /** What a machine shows after a sleep, or when somebody has set its clock. */
   async function setWall(byMs: number, run: () => Promise<void>): Promise<void> {
     const wall = Date.now;

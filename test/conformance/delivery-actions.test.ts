@@ -189,7 +189,7 @@ describe("retry all", () => {
     expect([wrong.requests.length, busy.requests.length]).toEqual([10, 450]);
   });
 
-  test("takes up all that match, and says how far it is", async ({ start }) => {
+  test("requeues all that match, and says how far it is", async ({ start }) => {
     const { app, busy, wrong } = await many(start);
     busy.answer = 200;
     const job = await startJob(app, { state: "waiting" });

@@ -39,7 +39,7 @@ describe("each round", () => {
     expect(new Set(receiver.requests.map(({ body }) => body)).size).toBe(1);
   });
 
-  test("leaves out a webhook that was removed and takes in one that was added", async ({ start }) => {
+  test("leaves out a webhook that was removed and includes one that was added", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const [removed, kept, added] = [await start.receiver(503), await start.receiver(503), await start.receiver(503)];
     const { id } = await app.destination([removed.url, kept.url]);

@@ -46,7 +46,7 @@ describe.concurrent("the five seconds", () => {
     });
     expect(timedOut?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(4990);
     expect(timedOut?.attempts[0]?.error?.message).toBe(
-      "After 5 seconds the time for the whole answer was over, before any byte of the answer had come.",
+      "No complete response within 5 s: timed out before any byte of the response arrived.",
     );
   });
 

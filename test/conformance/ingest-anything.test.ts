@@ -1,4 +1,4 @@
-/** Whatever is sent to the ingest port: an answer, or nothing worse, and the next good message is taken in. */
+/** Whatever is sent to the ingest port: an answer, or nothing worse, and the next good message is accepted. */
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -58,7 +58,7 @@ const object = fc
 const whole = `{"type":"track","userId":"u","event":"e","groupId":"g","previousId":"p"`;
 const message = fc.oneof(
   object,
-  // What makes a message whole, and whatever else: much of this is taken in.
+  // What makes a message whole, and whatever else: much of this is accepted.
   fc.array(fc.tuple(fc.oneof(member, fc.string()), value), { maxLength: 2 }).map(
     (pairs) =>
       `${whole}${pairs

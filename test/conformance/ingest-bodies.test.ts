@@ -288,7 +288,7 @@ describe("what is no whole HTTP request", () => {
     ["chunks that end early", post("/v1/track", `ff\r\n${body}`, { Authorization: authorization, "Transfer-Encoding": "chunked" })],
     ["a head that ends early", Buffer.from("POST /v1/track HTTP/1.1\r\nHost")],
   ];
-  test.each(broken)("%s is 400 to a client that still listens, and nothing is taken in", async (_, bytes) => {
+  test.each(broken)("%s is 400 to a client that still listens, and nothing is accepted", async (_, bytes) => {
     const app = await startIngestApp();
     const { answers, closed } = await talk(app.port, [bytes], { halfClose: true });
     expect([refused(answers[0]), closed]).toEqual([[400, "invalid_http"], false]);

@@ -1,4 +1,4 @@
-/** The same messageId from the same source within 24 hours of the clock is taken in once. */
+/** The same messageId from the same source within 24 hours of the clock is accepted once. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ test("in one batch, and in requests that share a commit", async () => {
   expect((await app.call("stats.get", {})).messages.byState).toMatchObject({ filtered: 3, duplicate: 21 });
 });
 
-test("24 hours go by the clock, and count from the message that was taken in", async () => {
+test("24 hours go by the clock, and count from the message that was accepted", async () => {
   const app = await startIngestApp();
   await app.call("clock.set", { mode: "paused" });
   await app.send("/v1/track", message);

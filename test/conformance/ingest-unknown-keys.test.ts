@@ -1,4 +1,4 @@
-/** Requests whose write key no source has: refused, kept, and taken in once the key is adopted. */
+/** Requests whose write key no source has: refused, kept, and accepted once the key is adopted. */
 
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
@@ -56,7 +56,7 @@ test("adopting the key makes it a source and takes them in, in order, as they ca
   expect(await destination.received()).toMatchObject([{ event: "third" }]);
 });
 
-test("what an adopted key takes in is routed like any other message", async () => {
+test("what an adopted key accepts is routed like any other message", async () => {
   const app = await startIngestApp();
   const kept = { ...track, messageId: "m", context: { ip: "203.0.113.1" } };
   await app.send("/v1/track", kept, { key: "lost" });

@@ -1,4 +1,4 @@
-/** What the program says of itself on standard output and standard error: nothing secret, and when it was by the wall. */
+/** What the program says of itself on standard output and standard error: nothing secret, and the wall-clock time. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -137,7 +137,7 @@ test.each<[string, RegExp, string]>([
   expect(errors + hookyard.said.output).not.toContain("shh-");
 });
 
-test("its times are the wall's, however far the clock is", async () => {
+test("its times are wall-clock times, however far the clock is", async () => {
   const data = temporary();
   const { hookyard, at } = await run(data);
   const receiver = await startReceiver(200);

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { Activity } from "../../src/engine/clock/activity.ts";
 import { Follower, type FollowerOptions } from "../../src/engine/profiles/follower.ts";
-import { monotonic } from "../../src/engine/wall.ts";
+import { monotonic } from "../../src/engine/real-time.ts";
 import { openTestStore, request, type MessageDraft, type TestStore } from "../../src/store/store.fixture.ts";
 
 let one: TestStore;

@@ -1,4 +1,4 @@
-/** Retention as its settings say: by itself, on the wall's time, and past what is pinned. */
+/** Retention as its settings say: by itself, in wall-clock time, and past what is pinned. */
 
 import { expect, test as base } from "vitest";
 import { starting, until } from "../support/running-app.ts";
@@ -27,7 +27,7 @@ test("the settings say how many messages are kept; the oldest go by themselves, 
   expect((await again.call("deliveries.list", {})).total).toBe(3);
 });
 
-test("they say how old a message may be, by the wall: a clock that is far ahead makes nothing older", async ({ start }) => {
+test("they say how old a message may be, in wall-clock time: a clock that is far ahead makes nothing older", async ({ start }) => {
   const data = await start.directory();
   const app = await start.app({ data });
   const receiver = await start.receiver(200);

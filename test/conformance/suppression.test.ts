@@ -19,7 +19,7 @@ async function startSuppressing(start: Start, mode: "explain" | "production" = "
 
 const reason = { reason: "suppressed" };
 
-test("a single call stays 200 and says why it was not taken in; the record says it too", async ({ start }) => {
+test("a single call stays 200 and says why it was not accepted; the record says it too", async ({ start }) => {
   const app = await startSuppressing(start);
   const answer = await app.ingest("/v1/track", { userId: "gone", event: "Bought" });
   expect(answer).toMatchObject({ success: true, rejected: [{ index: 0, ...reason }] });
@@ -49,7 +49,7 @@ test("a batch loses the user's messages and no others; an alias is one when it n
   expect(rejected).toMatchObject([1, 3, 4, 5, 6].map((index) => ({ index, ...reason })));
 });
 
-test("a rejected message keeps its messageId for later, and is taken in once the suppression is lifted", async ({ start }) => {
+test("a rejected message keeps its messageId for later, and is accepted once the suppression is lifted", async ({ start }) => {
   const app = await startSuppressing(start);
   const message = { userId: "gone", event: "Bought", messageId: "m1" };
   await app.ingest("/v1/track", message);

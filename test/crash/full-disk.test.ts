@@ -2,11 +2,10 @@ import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { isProblem } from "../../src/domain/problem.ts";
 import { createChangeFeed } from "../../src/engine/changes.ts";
-import { Activity } from "../../src/engine/clock/activity.ts";
-import { Holds } from "../../src/engine/clock/holds.ts";
+import { Activity, Holds } from "../../src/engine/clock/activity.ts";
 import { PipelineClock } from "../../src/engine/clock/pipeline-clock.ts";
 import { createConfiguration } from "../../src/engine/configuration.ts";
-import { Station } from "../../src/engine/deliver/station.ts";
+import { DeliveryScheduler } from "../../src/engine/deliver/delivery-scheduler.ts";
 import { createTrust } from "../../src/engine/deliver/dial.ts";
 import { Ingest } from "../../src/engine/ingest/ingest.ts";
 import { expectConsistent, openTestStore, temporaryDirectory } from "../../src/store/store.fixture.ts";
@@ -23,17 +22,17 @@ async function startOnSmallDisk(url: string) {
     store,
     activity,
     work: {
-      isPending: () => station.hasOwnWork(),
-      isWaiting: () => station.hasOwnWaiting(),
-      attemptsMade: () => station.attemptsMade,
+      isPending: () => scheduler.hasOwnWork(),
+      isWaiting: () => scheduler.hasOwnWaiting(),
+      attemptsMade: () => scheduler.attemptsMade,
       trouble: () => store.trouble(),
     },
-    onOverdue: () => station.spreadOverdue(),
+    onOverdue: () => scheduler.spreadOverdue(),
     onChange: () => {},
     report,
   });
   const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
-  const station: Station = new Station({
+  const scheduler: DeliveryScheduler = new DeliveryScheduler({
     store,
     configuration,
     clock,
@@ -51,7 +50,7 @@ async function startOnSmallDisk(url: string) {
     activity,
     changes,
     isSuppressed: () => false,
-    onCommitted: (messages, origin) => station.onCommitted(messages, origin),
+    onCommitted: (messages, origin) => scheduler.onCommitted(messages, origin),
     report,
     host: "127.0.0.1",
     port: 0,
@@ -61,10 +60,10 @@ async function startOnSmallDisk(url: string) {
   if (isProblem(source)) throw new Error(source.message);
   configuration.createDestination({ name: "Out", sourceIds: [source.id], webhooks: [{ url, headers: {} }] });
   const ingestUrl = await ingest.start();
-  station.start();
+  scheduler.start();
   onTestFinished(async () => {
     await ingest.stop();
-    await station.stop();
+    await scheduler.stop();
     changes.stop();
   });
 
@@ -75,7 +74,7 @@ async function startOnSmallDisk(url: string) {
     db,
     store,
     clock,
-    station,
+    scheduler,
     reported,
     accepted,
     refused,

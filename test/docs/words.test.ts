@@ -26,7 +26,7 @@ const otherNames: Record<string, RegExp> = {
   clock: /\b(virtual|simulated|fake|mock) (clock|time)\b|\btime travel\b/i,
 };
 
-/** Ordinary technical words, and the odd ones that stood in their place in the inspector: its texts and its names are held to them. */
+/** Ordinary technical words, and the odd ones that stood in their place in the inspector and the engine: its texts and names, and those of the engine's flow, are held to them. */
 const oddWords: Record<string, RegExp> = {
   "accepted, claimed, requeued": /\b(taken (in|up)|takes? (in|up))\b/i,
   "notified, sent": /\b(told|tells)\b/i,
@@ -46,6 +46,9 @@ const oddWords: Record<string, RegExp> = {
   "real time": /\bwall (speed|time)\b|\bthe wall\b/i,
   "not found": /\bthere is no such\b/i,
   rewind: /\bset back to\b/i,
+  "delivery scheduler": /\bstations?\b/i,
+  "ingest server": /\banswering[- ]server\b/i,
+  "internal messages": /\bown[- ]messages?\b/i,
   screens: /\bsights?\b/i,
   "timeline model": /\bcourse of\b|\buse course\b/i,
   "empty state": /\bnothing[- ]here\b/i,
@@ -124,7 +127,7 @@ test("no text of the program gives another name to a thing that has one", () => 
   expect(otherNamesIn(texts)).toEqual([]);
 });
 
-test("the inspector is written in plain technical English: an odd word that was replaced is found when it comes back", () => {
+test("the inspector and the way of a message are written in plain technical English: an odd word that was replaced is found when it comes back", () => {
   const odd = [words("useRested"), "Make an audience", "What receivers were told", "gone for good", words("mostShown")];
   expect(
     otherNamesIn(
@@ -132,7 +135,13 @@ test("the inspector is written in plain technical English: an odd word that was 
       oddWords,
     ),
   ).toHaveLength(odd.length);
-  const files = filesIn(["src/renderer/**/*.{ts,tsx}", "test/e2e/pages/*.ts"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
+  const plain = [
+    "src/renderer/**/*.{ts,tsx}",
+    "test/e2e/pages/*.ts",
+    "src/engine/!(profile-ports).ts",
+    "src/engine/{ingest,route,deliver,clock}/*.ts",
+  ];
+  const files = filesIn(plain).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
   const names = files.map((path) => ({ at: path, text: path.replaceAll("-", " ") }));
   expect(otherNamesIn([...names, ...files.flatMap((path) => textsOfSource(path, true))], oddWords)).toEqual([]);
 });

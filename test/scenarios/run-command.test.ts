@@ -68,7 +68,7 @@ describe("hookyard run", () => {
     await write({ "b.yaml": failing });
     const { code, out } = await run("b.yaml");
     expect(code).toBe(1);
-    const timeout = "timeout after 5s  After 5 seconds the time for the whole answer was over, before any byte of the answer had come.";
+    const timeout = "timeout after 5s  No complete response within 5 s: timed out before any byte of the response arrived.";
     const attempts = `        00:00:00  round  1  Receiver  503
         00:00:10  round  2  Receiver  503
         00:00:30  round  3  Receiver  ${timeout}`;

@@ -39,7 +39,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ["@base-ui/react", "react", "react-dom", "zustand"],
   },
   testing: { rooms: ["app.ts", "scenarios", "contract", "domain"], packages: ["node:*"] },
-  launch: { rooms: ["headless", "engine/wall.ts"], packages: ["*"] },
+  launch: { rooms: ["headless", "engine/real-time.ts"], packages: ["*"] },
 };
 
 export function arrowFindings(files: readonly SourceFile[], rooms: Readonly<Record<string, Room>>): string[] {

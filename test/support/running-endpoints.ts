@@ -5,7 +5,7 @@ import type { Step, TestEndpoint } from "../../src/domain/configuration.ts";
 import type { EndpointId } from "../../src/domain/ids.ts";
 import { isProblem } from "../../src/domain/problem.ts";
 import type { Problem } from "../../src/domain/problem.ts";
-import { Holds } from "../../src/engine/clock/holds.ts";
+import { Holds } from "../../src/engine/clock/activity.ts";
 import { createAuthority } from "../../src/engine/endpoints/authority.ts";
 import { createEndpoints } from "../../src/engine/endpoints/endpoints.ts";
 import type { EndpointsOptions } from "../../src/engine/endpoints/endpoints.ts";

@@ -35,5 +35,5 @@ export function clientOf(app: RunningApp, id: string) {
   };
 }
 
-/** How many messages the pipeline has taken in. */
+/** How many messages the pipeline has accepted. */
 export const received = async (app: RunningApp): Promise<number> => (await app.call("stats.get", {})).messages.total;

@@ -10,7 +10,7 @@ import type { Clock } from "../clock/clock.ts";
 import { internalPayload } from "../ingest/internal-messages.ts";
 import type { Audiences } from "../profile-pipeline.ts";
 import type { ComputedStore, ProfileStore, RuleStore } from "../profile-ports.ts";
-import { nextTurn } from "../wall.ts";
+import { nextTurn } from "../real-time.ts";
 import type { Asks, AudienceComputed } from "./computed.ts";
 import { identify } from "./identify.ts";
 import { createKind } from "./kind.ts";

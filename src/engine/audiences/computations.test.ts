@@ -9,7 +9,7 @@ import { createConfiguration } from "../configuration.ts";
 import { createInternalMessages } from "../ingest/internal-messages.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
 import { Follower } from "../profiles/follower.ts";
-import { nextTurn } from "../wall.ts";
+import { nextTurn } from "../real-time.ts";
 import { createComputations } from "./computations.ts";
 
 const stops: (() => void)[] = [];

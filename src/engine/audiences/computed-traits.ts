@@ -5,7 +5,7 @@ import type { Json } from "../../domain/json.ts";
 import { notFound, type Problem } from "../../domain/problem.ts";
 import type { ComputedTraits } from "../profile-pipeline.ts";
 import type { ComputedStore } from "../profile-ports.ts";
-import { nextTurn } from "../wall.ts";
+import { nextTurn } from "../real-time.ts";
 import type { TraitComputed } from "./computed.ts";
 import { createKind } from "./kind.ts";
 import type { Maker } from "./make.ts";

@@ -8,7 +8,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { OwnSources } from "../configuration.ts";
 import type { Configuration } from "../pipeline.ts";
 import type { Atomically, Audience, ComputedStore, ComputedTrait } from "../profile-ports.ts";
-import { nextTurn } from "../wall.ts";
+import { nextTurn } from "../real-time.ts";
 import type { Computed } from "./computed.ts";
 import type { Registry } from "./registry.ts";
 import type { Syncs } from "./sync.ts";

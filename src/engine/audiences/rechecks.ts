@@ -6,7 +6,7 @@
 import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Atomically, ComputedStore } from "../profile-ports.ts";
-import { nextTurn, startTimer, type WallTimer } from "../wall.ts";
+import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Registry } from "./registry.ts";
 import type { Teller } from "./tell.ts";
 import type { Walker } from "./walk.ts";
@@ -31,7 +31,7 @@ type RechecksOptions = {
 export class Rechecks {
   readonly #options: RechecksOptions;
   #timer: { at: number; timer: ClockTimer } | null = null;
-  #retry: WallTimer | null = null;
+  #retry: RealTimer | null = null;
   #running: Work | null = null;
   #stopped = false;
 

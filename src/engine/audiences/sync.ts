@@ -10,7 +10,7 @@ import type { Atomically } from "../profile-ports.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { SyncProgress } from "../profile-pipeline.ts";
-import { nextTurn, startTimer, type WallTimer } from "../wall.ts";
+import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Computed } from "./computed.ts";
 import type { Registry } from "./registry.ts";
 import type { Teller, Told } from "./tell.ts";
@@ -40,7 +40,7 @@ export class Syncs {
   readonly #progress = new Map<string, SyncProgress>();
   /** Until they are tried again. */
   readonly #failed = new Set<string>();
-  #retry: WallTimer | null = null;
+  #retry: RealTimer | null = null;
   #state: "new" | "running" | "stopped" = "new";
 
   constructor(options: SyncsOptions) {

@@ -9,11 +9,10 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { Outcome } from "../../domain/states.ts";
-import type { Activity, Work } from "../clock/activity.ts";
+import type { Activity, Work, Holdable, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Holdable, Holds } from "../clock/holds.ts";
 import type { Trust } from "../deliver/dial.ts";
-import { startTimer, type WallTimer } from "../wall.ts";
+import { startTimer, type RealTimer } from "../real-time.ts";
 
 /** That of the library. */
 const timeoutMs = 10_000;
@@ -36,7 +35,7 @@ type Request = {
   work: Work;
   startedAt: number;
   started: number;
-  deadline: WallTimer | ClockTimer;
+  deadline: RealTimer | ClockTimer;
   simulated: boolean;
   failedBy: Outcome;
 };

@@ -6,7 +6,7 @@
 import type { SimulatedClient } from "../../domain/configuration.ts";
 import { clientIds, type ClientId } from "../../domain/ids.ts";
 import { conflict, isProblem, notFound, type Problem } from "../../domain/problem.ts";
-import type { ClientStore } from "../client-ports.ts";
+import type { ClientStore } from "../store-ports.ts";
 import type { Changes, ClientDetails, Clients, ClientView, Configuration } from "../pipeline.ts";
 import { checkClient } from "./client-draft.ts";
 import type { WireOptions } from "./client-wire.ts";

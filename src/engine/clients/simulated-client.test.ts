@@ -3,9 +3,8 @@ import { startBatchServer, stopServers } from "../../../test/support/batch-serve
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import type { SimulatedClient } from "../../domain/configuration.ts";
 import type { ClientId } from "../../domain/ids.ts";
-import { Activity } from "../clock/activity.ts";
+import { Activity, Holds } from "../clock/activity.ts";
 import type { ScheduleOptions } from "../clock/clock.ts";
-import { Holds } from "../clock/holds.ts";
 import { createTrust } from "../deliver/dial.ts";
 import { RunningClient } from "./simulated-client.ts";
 

@@ -14,7 +14,7 @@ import { conflict, problem, type Problem } from "../../domain/problem.ts";
 import { drawUnit } from "../../domain/random.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { CallType, ClientCall, ClientDetails, ClientView } from "../pipeline.ts";
-import { startTimer } from "../wall.ts";
+import { startTimer } from "../real-time.ts";
 import { ClientRecord } from "./client-record.ts";
 import { createWire, type WireOptions } from "./client-wire.ts";
 import { generatedCall } from "./generated-calls.ts";

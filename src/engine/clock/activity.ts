@@ -1,11 +1,11 @@
 /**
- * What runs. Every part of the pipeline marks the work that ends by itself, so that an advance of the clock and `settle` know
- * when what has been started is over. Work that waits for the clock alone (an attempt held by a test endpoint) is
- * marked as held: nobody waits for it while the clock stands still.
+ * The work under way. Every part of the pipeline marks work that ends by itself, so that an advance of the clock and `settle`
+ * know when everything that was started has ended. Work that only the clock can move on (an attempt held by a test endpoint)
+ * is marked as held: nothing waits for it while the clock stands still.
  *
- * While an advance is under way, work has one of two origins. Arrivals are what came in at the ingest port since the advance
- * began, and what follows from it; everything else is the advance's own, what ran when it began included. The
- * advance waits for its own work only, so steady traffic cannot keep it from moving. Without an advance all work is own.
+ * During an advance, work has one of two origins. Arrivals are requests at the ingest port since the advance began, and
+ * what follows from them. Everything else is the advance's own, including what ran when it began. The advance waits for its
+ * own work only, so steady traffic cannot stop it. Without an advance all work is own.
  */
 
 export type Origin = "own" | "arrival";
@@ -15,9 +15,9 @@ export type Work = {
   readonly isHeld: boolean;
   /** From now on only the clock can move this on. */
   hold(): void;
-  /** It moves by itself again. */
+  /** It moves on by itself again. */
   release(): void;
-  /** Over. Further calls do nothing. */
+  /** It has ended. Further calls do nothing. */
   end(): void;
 };
 
@@ -27,7 +27,7 @@ type Tally = { running: number };
 export class Activity {
   #running = 0;
   #held = 0;
-  /** Requests to the ingest port that the pipeline itself has under way: simulated clients and the demo shop. */
+  /** Requests under way to the ingest port from the pipeline itself: simulated clients and the demo shop. */
   #sending = 0;
   /** Running arrivals of the advance under way; a fresh one for each advance, so that older arrivals count as own. */
   #arrivals: Tally | null = null;
@@ -45,7 +45,7 @@ export class Activity {
     });
   }
 
-  /** A request of the pipeline itself to the ingest port: while it runs, what is committed there is no arrival. */
+  /** A request from the pipeline itself to the ingest port: while it runs, what is committed there is not an arrival. */
   beginSending(): Work {
     return this.#begin("own", (by) => {
       this.#sending += by;
@@ -90,12 +90,12 @@ export class Activity {
     return this.#arrivals !== null;
   }
 
-  /** Of what comes in at the ingest port now. */
+  /** The origin of a request that arrives at the ingest port now. */
   get ingestOrigin(): Origin {
     return this.#arrivals !== null && this.#sending === 0 ? "arrival" : "own";
   }
 
-  /** Of what is done now, within `as`. */
+  /** The origin of the code that runs now, within `as`. */
   get origin(): Origin {
     return this.#origin;
   }
@@ -129,7 +129,7 @@ export class Activity {
     return this.#running === 0 && (!includeHeld || this.#held === 0);
   }
 
-  /** Somebody waits until nothing runs: no time for work that takes its time. */
+  /** Somebody waits until nothing runs, so slow work should wait. */
   get isAwaited(): boolean {
     return this.#awaited > 0;
   }
@@ -139,7 +139,7 @@ export class Activity {
     this.#onAwaited.push(run);
   }
 
-  /** Resolves once nothing runs, looked at between two turns of the event loop, so that work handed on in a callback counts. */
+  /** Resolves once nothing runs. Checked between two turns of the event loop, so that work passed on in a callback counts. */
   async whenQuiet({ includeHeld = false, signal }: { includeHeld?: boolean; signal?: AbortSignal } = {}): Promise<void> {
     this.#awaited += 1;
     for (const run of this.#onAwaited) run();
@@ -147,7 +147,7 @@ export class Activity {
     this.#awaited -= 1;
   }
 
-  /** The same for the advance's own work; `waits` says whether own work is left that waits behind arrivals. */
+  /** The same for the advance's own work; `waits` says whether own work still waits behind arrivals. */
   whenOwnQuiet({ waits, signal }: { waits: () => boolean; signal: AbortSignal }): Promise<void> {
     return this.#when(() => this.#running === (this.#arrivals?.running ?? 0) && !waits(), signal);
   }
@@ -185,10 +185,45 @@ export class Activity {
         try {
           if (waiter.isReady()) waiter.resolve();
         } catch (error) {
-          // The store was asked, and could not be read.
+          // The check asks the store, which could not be read.
           waiter.reject(error);
         }
       }
     });
   }
+}
+
+export type Holdable = {
+  /** The endpoint has the request, and has not reacted to it yet. */
+  received?(): void;
+  /** The endpoint holds the request, since this time of the clock. */
+  hold(since: number): void;
+  /** The endpoint goes on with it, as of this time: when its wait ended, not when its timer fired. */
+  release(at: number): void;
+};
+
+/**
+ * Finds the attempt that a test endpoint holds: both ends of a loopback connection are in this process, and the client's
+ * address and port identify it on both sides. A request from another program has no entry here.
+ */
+export class Holds {
+  #byClient = new Map<string, Holdable>();
+
+  /** Called by the sending side before the first byte of a request. Returns a function that removes the entry. */
+  register(address: string, port: number, exchange: Holdable): () => void {
+    const key = clientKey(address, port);
+    this.#byClient.set(key, exchange);
+    return () => {
+      if (this.#byClient.get(key) === exchange) this.#byClient.delete(key);
+    };
+  }
+
+  find(address: string | undefined, port: number | undefined): Holdable | null {
+    if (address === undefined || port === undefined) return null;
+    return this.#byClient.get(clientKey(address, port)) ?? null;
+  }
+}
+
+function clientKey(address: string, port: number): string {
+  return `${address.replace(/^::ffff:/, "")} ${port}`;
 }

@@ -1,23 +1,23 @@
 /**
  * Advances of the clock, one after the other. The clock stands still, jumps from due time to due time, and at each of them
- * waits until the advance's own work is over (`Activity`): what ran when it began, what its jumps started, and what
- * follows from that. What comes in at the ingest port meanwhile is worked on and its due times are jumped to, but
- * nobody waits for it.
+ * waits until the advance's own work has ended (`Activity`): what ran when it began, what its jumps started, and what
+ * follows from that. Requests that arrive at the ingest port meanwhile are handled and their due times are jumped to, but
+ * the advance does not wait for them.
  *
- * An advance ends at its target, or early: when its caller goes away, when somebody sets the clock, when it is cancelled,
- * when the store refuses to write, when Hookyard stops. The clock is then released at once, before what runs has
- * ended. Made by the clock and used by nobody else.
+ * An advance ends at its target, or early: when its caller disconnects, when somebody sets the clock, when it is cancelled,
+ * when the store refuses to write, when Hookyard stops. The clock is then released at once, before the work under way has
+ * ended. Created and used by the clock only.
  */
 
 import { conflict, invalid, type Problem } from "../../domain/problem.ts";
-import { startIdleTimer, type WallTimer } from "../wall.ts";
+import { startIdleTimer, type RealTimer } from "../real-time.ts";
 import type { Activity } from "./activity.ts";
 import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, ClockState, EarlyEnd } from "./clock.ts";
 
-/** Room for a thousand years, so that a slip of the keyboard cannot leave the range of dates. */
+/** A thousand years from now, so that a typing mistake cannot leave the range of dates. */
 const latestTime = Date.UTC(3000, 0);
 
-/** How often progress is reported: as fast as a figure can be read. Trouble is looked for as often. */
+/** How often progress is reported, as fast as a number can be read, and how often the store's trouble is checked. */
 const reportEveryMs = 100;
 
 export type AdvanceWork = {
@@ -34,7 +34,7 @@ type AdvancesOptions = {
   clock: {
     now(): number;
     state(): ClockState;
-    /** Time moves only in jumps from now on; until `release`, which may be called again. */
+    /** Time moves only in jumps until `release`, which may be called twice. */
     stand(): void;
     release(): void;
     jump(to: number): void;
@@ -48,12 +48,12 @@ type AdvancesOptions = {
 
 type Advance = { target: AdvanceTarget; end: AbortController };
 
-type UnderWay = Advance & { from: number; until: number | null; attemptsBefore: number; ticking: WallTimer | null };
+type UnderWay = Advance & { from: number; until: number | null; attemptsBefore: number; ticking: RealTimer | null };
 
 const earlyEnds: Record<EarlyEnd, string> = {
-  clock_set: "The clock was set while it advanced, and the advance ended there.",
+  clock_set: "The clock was set during the advance, which ended there.",
   cancelled: "The advance was cancelled.",
-  caller_gone: "The advance ended because its caller went away.",
+  caller_gone: "The advance ended because its caller disconnected.",
   stopping: "The advance ended because Hookyard is stopping.",
 };
 
@@ -75,7 +75,7 @@ export class Advances {
     return { from, to, now: this.#options.clock.now(), attempts: this.#options.work.attemptsMade() - attemptsBefore };
   }
 
-  /** Advances wait for each other. One whose caller has gone by then never starts. */
+  /** Advances run one after the other. One whose caller has disconnected before its turn never starts. */
   run(target: AdvanceTarget, caller?: AbortSignal): Promise<AdvanceEnd | Problem> {
     if (this.#isStopped) return Promise.resolve(conflict("stopping", "Hookyard is stopping."));
     const advance: Advance = { target, end: new AbortController() };
@@ -93,7 +93,7 @@ export class Advances {
     return done;
   }
 
-  /** Those that wait for their turn, too. Answers whether there was one. */
+  /** Ends those that wait for their turn, too. Returns whether there was one. */
   endAll(reason: EarlyEnd): boolean {
     if (reason === "stopping") this.#isStopped = true;
     const asked = [...this.#asked];
@@ -112,7 +112,7 @@ export class Advances {
     const attemptsBefore = work.attemptsMade();
     const from = clock.now();
     const until = "byMs" in target ? from + target.byMs : null;
-    if (until !== null && until > latestTime) return invalid("The clock cannot be moved beyond the year 3000.");
+    if (until !== null && until > latestTime) return invalid("The clock cannot go beyond the year 3000.");
     if (!end.signal.aborted) {
       this.#underWay = { ...advance, from, until, attemptsBefore, ticking: null };
       clock.stand();
@@ -146,7 +146,7 @@ export class Advances {
     }
   }
 
-  /** Reports progress now and then, and ends the advance when it could only wait for the store. */
+  /** Reports progress, and ends the advance when it could only wait for the store. */
   #tick(advance: Advance): void {
     const { work, onProgress } = this.#options;
     if (this.#underWay === null) return;

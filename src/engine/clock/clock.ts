@@ -1,14 +1,14 @@
 /**
- * The clock: the one time that the pipeline lives by. Everything that waits, waits here.
+ * The clock of the pipeline. Everything that waits, waits for this clock.
  * It never goes backwards. Its time and mode outlive the process through `ClockStore`.
  *
  * Modes:
- *   real    wall speed, from where the clock stands
- *   faster  `speed` times wall speed
+ *   real    the speed of real time, from the clock's current time
+ *   faster  `speed` times as fast
  *   paused  stands still; what is due now still runs
  *
  * `advance` works in every mode: the clock stands still, jumps from due time to due time, and at each of
- * them waits until what started there has ended (`advances.ts`).
+ * them waits until the work that started there has ended (`advances.ts`).
  */
 
 export type ClockMode = "real" | "faster" | "paused";
@@ -24,7 +24,7 @@ export type ClockState = {
 
 export type AdvanceTarget = { byMs: number } | { to: "next-due" } | { to: "idle" };
 
-/** From where to where an advance goes, where the clock stands by now, and the attempts made on the way. */
+/** Where an advance started, where it ends, the clock's current time, and the attempts made so far. */
 export type AdvanceProgress = { from: number; to: number | "next-due" | "idle"; now: number; attempts: number };
 
 /** Why an advance ended before its target. */
@@ -44,7 +44,7 @@ export type ScheduleOptions = {
   background?: boolean;
 };
 
-/** What the stations see of the clock. */
+/** The clock as the parts of the pipeline see it. */
 export type Clock = {
   /** Clock time in epoch milliseconds, always whole. */
   now(): number;
@@ -55,3 +55,47 @@ export type Clock = {
   /** Runs `run` once when the clock reaches `at`; at the next turn of the event loop when that has passed. */
   schedule(at: number, run: () => void, options?: ScheduleOptions): ClockTimer;
 };
+
+export type Timer = { at: number; background: boolean; run: () => void };
+
+/** Timers in the order in which they are due; those of one time in the order in which they were set. */
+export class Timers {
+  /** Latest first, so that the next one is removed from the end. */
+  #sorted: Timer[] = [];
+  #foreground = 0;
+
+  add(timer: Timer): void {
+    let low = 0;
+    let high = this.#sorted.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#sorted[middle]?.at ?? 0) > timer.at) low = middle + 1;
+      else high = middle;
+    }
+    this.#sorted.splice(low, 0, timer);
+    if (!timer.background) this.#foreground += 1;
+  }
+
+  remove(timer: Timer): void {
+    const place = this.#sorted.indexOf(timer);
+    if (place < 0) return;
+    this.#sorted.splice(place, 1);
+    if (!timer.background) this.#foreground -= 1;
+  }
+
+  next(): Timer | undefined {
+    return this.#sorted.at(-1);
+  }
+
+  takeDue(now: number): Timer | undefined {
+    const next = this.next();
+    if (next === undefined || next.at > now) return undefined;
+    this.#sorted.pop();
+    if (!next.background) this.#foreground -= 1;
+    return next;
+  }
+
+  hasForeground(): boolean {
+    return this.#foreground > 0;
+  }
+}

@@ -1,28 +1,28 @@
 /**
- * The clock that the pipeline runs on; `clock.ts` says what it promises. Made by `app.ts`, moved by the control API.
+ * The clock that the pipeline runs on; `clock.ts` describes what it guarantees. Created by the assembly, moved by the control API.
  *
- * States: running (real or faster), paused, and over either of them standing: an advance is under way, time moves
+ * States: running (real or faster), paused; and on top of either, standing: an advance is under way, and time moves
  * only in jumps. Timers that are due fire in every state.
  */
 
 import { invalid, type Problem } from "../../domain/problem.ts";
 import type { ClockStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { monotonic, startIdleTimer, startTimer, wallNow, type WallTimer } from "../wall.ts";
+import { monotonic, startIdleTimer, startTimer, wallClockNow, type RealTimer } from "../real-time.ts";
 import type { Activity, Work } from "./activity.ts";
 import { Advances } from "./advances.ts";
+import { Timers, type Timer } from "./clock.ts";
 import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, Clock, ClockMode, ClockState, ClockTimer, ScheduleOptions } from "./clock.ts";
-import { Timers, type Timer } from "./timers.ts";
 
-/** Platform timers do not count a laptop's sleep, so a long wait is looked at anew this often. */
+/** Platform timers do not count a laptop's sleep, so a long wait is checked this often. */
 const longestWaitMs = 60_000;
 
 /** A due time missed by this much real time means that the machine slept or the process was not running. */
 const overdueAfterMs = 30_000;
 
 /**
- * No time is shown that is later than the stored one by more than this much real time: then it is stored first. A start
- * after a kill adds it, so the clock does not go back, whatever the machine's clock did meanwhile.
+ * The clock never shows a time that is later than the stored one by more than this much real time: it stores the time
+ * first. A start after a kill adds this much, so the clock does not go back, whatever the machine's clock did meanwhile.
  */
 const saveEveryMs = 1000;
 
@@ -30,7 +30,7 @@ type PipelineClockOptions = {
   store: ClockStore;
   activity: Activity;
   work: ConstructorParameters<typeof Advances>[0]["work"];
-  /** Due times were missed by more than a moment. Called before the timers fire. */
+  /** Due times were missed by a long time. Called before the timers fire. */
   onOverdue: () => void;
   /** With the progress of the advance under way. */
   onChange: (advance: AdvanceProgress | null) => void;
@@ -43,14 +43,14 @@ export class PipelineClock implements Clock {
   #mode: ClockMode = "real";
   #speed = 1;
   #standing = false;
-  /** The clock showed `#base` when the wall showed `#wallBase`. */
+  /** The clock showed `#base` when the wall clock showed `#wallBase`. */
   #base: number;
   #wallBase: number;
-  /** The last answer of `now`, and what the wall showed then. */
+  /** What `now` last returned, and what the wall clock showed then. */
   #shown = 0;
   #wallSeen = 0;
-  #platformTimer: WallTimer | null = null;
-  #saveTimer: WallTimer | null = null;
+  #platformTimer: RealTimer | null = null;
+  #saveTimer: RealTimer | null = null;
   #firing: Work | null = null;
   readonly #advances: Advances;
   /** The latest time that may be shown before it has to be stored. */
@@ -74,7 +74,7 @@ export class PipelineClock implements Clock {
       work: options.work,
       onProgress: options.onChange,
     });
-    const wall = wallNow();
+    const wall = wallClockNow();
     const stored = options.store.loadClock();
     this.#base = wall;
     this.#wallBase = wall;
@@ -95,7 +95,7 @@ export class PipelineClock implements Clock {
     this.#saveOften();
   }
 
-  /** Ends the advances under way, and has no more of them. Before `stop`, while the store is open. */
+  /** Ends all advances and accepts no more. Called before `stop`, while the store is open. */
   endAdvances(): void {
     this.#advances.endAll("stopping");
   }
@@ -107,22 +107,22 @@ export class PipelineClock implements Clock {
     this.#save();
   }
 
-  /** Why the store did not take the time when it was to be stored last; null when it did. */
+  /** Why the store refused the time when it was last stored; null when it did not. */
   get trouble(): Problem | null {
     return this.#trouble;
   }
 
   now(): number {
     const now = this.#read();
-    if (now > this.#savedUpTo) this.#saveOrTell();
+    if (now > this.#savedUpTo) this.#saveOrReport();
     return now;
   }
 
   #read(): number {
     if (this.#standing || this.#mode === "paused") return this.#base;
-    const wall = wallNow();
+    const wall = wallClockNow();
     if (wall < this.#wallSeen) {
-      // The wall was set back: go on from what was shown last.
+      // The wall clock was set back: go on from the time that was shown last.
       this.#base = this.#shown;
       this.#wallBase = wall;
     }
@@ -158,7 +158,7 @@ export class PipelineClock implements Clock {
 
   set(mode: ClockMode, speed?: number): ClockState | Problem {
     if (mode !== "faster" && speed !== undefined && speed !== 1)
-      return invalid(`A speed goes with the mode "faster" only, not with "${mode}".`);
+      return invalid(`A speed is allowed only with the mode "faster", not with "${mode}".`);
     this.#advances.endAll("clock_set");
     this.#rebase();
     const [modeBefore, speedBefore] = [this.#mode, this.#speed];
@@ -177,7 +177,7 @@ export class PipelineClock implements Clock {
     return this.state();
   }
 
-  /** Advances wait for each other. An advance ends when its caller goes away. */
+  /** Advances run one after the other. An advance ends when its caller disconnects. */
   advance(target: AdvanceTarget, caller?: AbortSignal): Promise<AdvanceEnd | Problem> {
     return this.#advances.run(target, caller);
   }
@@ -196,9 +196,9 @@ export class PipelineClock implements Clock {
   #release(): void {
     if (!this.#standing) return;
     this.#standing = false;
-    this.#wallBase = wallNow();
-    // A stop has stored the time already, and the store may be closed by now.
-    if (!this.#stopped) this.#saveOrTell();
+    this.#wallBase = wallClockNow();
+    // A stop has already stored the time, and the store may be closed.
+    if (!this.#stopped) this.#saveOrReport();
     this.#arm();
   }
 
@@ -216,10 +216,10 @@ export class PipelineClock implements Clock {
 
   #rebase(): void {
     this.#base = this.now();
-    this.#wallBase = wallNow();
+    this.#wallBase = wallClockNow();
   }
 
-  /** Sees to it that the next timer fires when it is due, and counts as work from the moment it is. */
+  /** Makes the next timer fire when it is due; it counts as work from that moment on. */
   #arm(): void {
     this.#platformTimer?.cancel();
     this.#platformTimer = null;
@@ -260,7 +260,7 @@ export class PipelineClock implements Clock {
     try {
       this.#options.store.saveClock({
         now,
-        wallAt: wallNow(),
+        wallAt: wallClockNow(),
         mode: this.#mode,
         speed: this.#speed,
         ...(this.#stopped ? { stopped: true } : {}),
@@ -272,7 +272,7 @@ export class PipelineClock implements Clock {
     this.#trouble = null;
   }
 
-  #saveOrTell(): void {
+  #saveOrReport(): void {
     try {
       this.#save();
     } catch (error) {
@@ -285,7 +285,7 @@ export class PipelineClock implements Clock {
     this.#saveTimer = null;
     if (this.#mode !== "faster" || this.#stopped) return;
     this.#saveTimer = startIdleTimer(saveEveryMs, () => {
-      this.#saveOrTell();
+      this.#saveOrReport();
       this.#saveOften();
     });
   }

@@ -15,7 +15,7 @@ import type { Change, ChangeFeed, Changes } from "../pipeline.ts";
 import type { Deletions, DeletionView } from "../profile-pipeline.ts";
 import type { Atomically, Deletion, DeletionStore } from "../profile-ports.ts";
 import { createStopping } from "../stopping.ts";
-import { nextTurn, startTimer, type WallTimer } from "../wall.ts";
+import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { createDeleteUsers, type DeleteUsersOptions } from "./delete-users.ts";
 import type { SuppressionControl } from "./suppressions.ts";
 
@@ -51,7 +51,7 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
   /** The last known state of each request, and which message belongs to which. */
   const states = new Map<DeletionId, DeletionState>();
   const ofMessage = new Map<string, DeletionId>();
-  let retry: WallTimer | null = null;
+  let retry: RealTimer | null = null;
   let stopped = false;
 
   const isUnderWay = ({ users }: Deletion): boolean => users.some(({ deleted }) => deleted === null);

@@ -1,14 +1,13 @@
 /**
- * One attempt: one request to one webhook under its deadline, and the record of it. The deadline is real time, except
- * while a test endpoint holds the request: then it is clock time.
+ * One attempt: one request to one webhook under its deadline, and its record. The deadline uses real time, except
+ * while a test endpoint holds the request: then it uses clock time.
  */
 
 import type { Outcome } from "../../domain/states.ts";
-import type { Work } from "../clock/activity.ts";
+import type { Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Holds } from "../clock/holds.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
-import { startTimer, type WallTimer } from "../wall.ts";
+import { startTimer, type RealTimer } from "../real-time.ts";
 import type { Exchange, ExchangeResult } from "./exchange.ts";
 import type { Sender } from "./sender.ts";
 
@@ -16,7 +15,7 @@ type AttemptOptions = {
   sender: Sender;
   clock: Clock;
   holds: Holds;
-  /** Ended by whoever has put the result on record. */
+  /** Ended by the caller once the result is recorded. */
   work: Work;
   url: string;
   headers: [string, string][];
@@ -36,7 +35,7 @@ export type AttemptResult = {
 };
 
 export type RunningAttempt = {
-  /** Null when it was stopped: then it is as if it had not been made. */
+  /** Null when it was stopped: a stopped attempt is not recorded. */
   done: Promise<AttemptResult | null>;
   stop(): void;
 };
@@ -51,7 +50,7 @@ export function startAttempt({ sender, clock, holds, work, url, headers, body, t
   let stopped = false;
   let ended = false;
   let unregister = (): void => undefined;
-  let deadline: WallTimer | ClockTimer;
+  let deadline: RealTimer | ClockTimer;
 
   const stamp = (phase: Phase): void => void stamps.push({ phase, real: clock.monotonic() - started, simulated: time.elapsed() });
   const abort = (): void => exchange.abort({ timeoutMs });

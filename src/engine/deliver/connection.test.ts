@@ -149,7 +149,7 @@ describe("abort", () => {
     await gone;
   });
 
-  test("keeps what had come of the answer", async () => {
+  test("keeps what has arrived of the response", async () => {
     const there = await receiver({ onRequest: (socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") });
     const exchange: Exchange = sender().send({
       url: `http://127.0.0.1:${there.port}/`,

@@ -1,18 +1,18 @@
 /**
- * One socket to a receiver, and the exchange it carries. Made by the sender; afterwards the socket's own events move
+ * One socket to a receiver, and the exchange it carries. Created by the sender; after that the socket's events drive
  * it. It carries one exchange at a time and never sends anything by itself.
  *
  * States:
  *   connecting   looking up, TCP, TLS (`stage` says which); the request waits
- *   busy         the request is on its way, or its answer
- *   idle         kept for the next request; whatever happens to the socket now ends it
+ *   busy         the request is being sent, or its response is arriving
+ *   idle         kept for the next request; any event of the socket ends it
  *   checking     has the next request but has not written it: an end that has already arrived here is noticed first. A
  *                connection that has ended, or may end now, hands the request to a new one
  *   closed       the socket is destroyed
  */
 
 import type { Socket } from "node:net";
-import { monotonic, runAfterPoll } from "../wall.ts";
+import { monotonic, runAfterPoll } from "../real-time.ts";
 import { dial } from "./dial.ts";
 import type { Target, Trust } from "./dial.ts";
 import { closedFailure, connectionError, deadlineFailure, keptConnectionFailure, socketFailure } from "./exchange.ts";
@@ -30,7 +30,7 @@ type ConnectionKeeper = {
   noteEnd(origin: string, idleForMs: number, promised: boolean): void;
 };
 
-// The usual answer comes in one read; a long one costs a few more. Each connection has its own, so 64 of them are 1 MB.
+// The usual response arrives in one read; a long one takes a few more. Each connection has its own buffer, so 64 of them are 1 MB.
 const readBufferSize = 16 * 1024;
 
 // Below this size head and body fit into Node's buffer pool, and one copy is cheaper than a write of two pieces.
@@ -52,12 +52,12 @@ export class Connection {
   #parser = new ResponseParser();
   /** Bytes of the request are still in this process. */
   #sending = false;
-  /** How many requests it has carried, and how many the receiver allows. */
+  /** The number of requests it has carried, and the number that the receiver allows. */
   #carried = 0;
   #allowed = Infinity;
   #idleSince = 0;
   #idleForMs = 0;
-  /** Its last answer said how long the receiver keeps it. */
+  /** The last response said how long the receiver keeps the connection. */
   #promised = false;
   #writtenAt = 0;
 
@@ -100,13 +100,13 @@ export class Connection {
     });
   }
 
-  /** The receiver has ended an idle connection. */
+  /** The receiver has closed an idle connection. */
   #endedIdle(): void {
     this.#keeper.noteEnd(this.target.origin, monotonic() - this.#idleSince, this.#promised);
     this.#handOver();
   }
 
-  /** Ends an idle connection. A request that it was about to carry gets a new one. */
+  /** Closes an idle connection. A request that it was about to carry gets a new one. */
   #handOver(): void {
     const exchange = this.#exchange;
     this.#exchange = null;
@@ -173,7 +173,7 @@ export class Connection {
     }
   }
 
-  /** A connection takes no other request before this was called for the last one. */
+  /** The connection carries no other request before this has been called for the last one. */
   readonly #sent = (error?: Error | null): void => {
     if (error) return;
     this.#sending = false;
@@ -203,15 +203,15 @@ export class Connection {
     this.#exchange = null;
     exchange.request.onPhase("done");
     const parser = this.#parser;
-    // Apache counts `max` down from answer to answer, Node repeats the total: neither serves more than the least of these sums.
+    // Apache counts `max` down from response to response, Node repeats the total: neither serves more than the smallest of these sums.
     this.#allowed = Math.min(this.#allowed, this.#carried - 1 + parser.keepAliveMax);
-    // An answer that came before the request was sent in full leaves the rest of it on the way.
+    // A response that arrives before the whole request is sent leaves the rest of the request in transit.
     const keeps = reusable && parser.keepAlive && !this.#sending && this.#carried < this.#allowed;
     if (keeps && this.#keeper.put(this, parser.keepAliveMs)) {
       this.#state = "idle";
       this.#idleSince = monotonic();
       this.#promised = parser.keepAliveMs !== null;
-      // An idle connection is no reason for the process to stay.
+      // An idle connection does not keep the process alive.
       this.#socket.unref();
     } else {
       this.destroy();
@@ -235,7 +235,7 @@ export class Connection {
     this.#finish((failure.outcome === "connection_error" ? this.#race() : null) ?? failure);
   }
 
-  /** The failure when the end of a kept connection and the request may have crossed on the way, else null. */
+  /** The failure when the end of a kept connection may have crossed the request on the network, else null. */
   #race(): Failure | null {
     const exchange = this.#exchange;
     if (!exchange || this.#carried < 2 || exchange.firstByte || exchange.reached) return null;

@@ -4,7 +4,7 @@ import type { DestinationId } from "../../domain/ids.ts";
 import { moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
-import { nextTurn } from "../wall.ts";
+import { nextTurn } from "../real-time.ts";
 import { createDeliveries } from "./deliveries.ts";
 
 test("a retry of all that the store refuses leaves no work open", async () => {

@@ -6,15 +6,16 @@ import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Changes, Deliveries, RetryJob } from "../pipeline.ts";
-import type { ConfigurationStore, DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
-import { nextTurn } from "../wall.ts";
+import type { DeliveryFilter, DeliveryStore, DeliverySummary, QueryStore, Transition } from "../ports.ts";
+import type { ConfigurationStore } from "../store-ports.ts";
+import { nextTurn } from "../real-time.ts";
 
 const retryableStates: readonly DeliveryState[] = ["waiting", "failed", "expired", "cancelled"];
 
-/** Deliveries of a job taken up between two turns of the event loop. */
+/** Deliveries that a job requeues between two turns of the event loop. */
 const jobSlice = 200;
 
-/** Jobs that have ended and can still be asked for: more than anybody looks at. */
+/** Ended jobs that are kept: more than anybody looks at. */
 const maxEndedJobs = 100;
 
 type DeliveriesOptions = {
@@ -26,11 +27,54 @@ type DeliveriesOptions = {
   report: (error: unknown) => void;
 };
 
+type RetryJobs = Pick<Deliveries, "countRetryable" | "retryAll" | "retryJobs" | "retryJob" | "cancelRetryJob">;
+
 export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   cancelOf(destination: DestinationId): void;
-  /** Of destinations that were deleted while Hookyard was being stopped. */ cancelOrphans(known: readonly DestinationId[]): void;
+  /** Cancels those of destinations that were deleted while Hookyard was stopping. */
+  cancelOrphans(known: readonly DestinationId[]): void;
 } {
-  const { store, clock, changes, kick } = options;
+  const { store } = options;
+  return {
+    ...createRetryJobs(options),
+    retry(id) {
+      const delivery = store.delivery(id);
+      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
+      if (delivery.state === "sending")
+        return conflict("being_sent", "The delivery is being sent right now, and is never sent twice at once.");
+      if (delivery.state === "delivered")
+        return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
+      if (destinationsOf(store, delivery).length === 0)
+        return conflict("destination_deleted", "The destination has been deleted, so this delivery has nowhere to go.");
+      if (delivery.state !== "queued") record([delivery], "queued", "retry_now", options);
+      return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
+    },
+    cancel(id): DeliverySummary | Problem {
+      const delivery = store.delivery(id);
+      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
+      if (delivery.state === "cancelled") return delivery;
+      if (delivery.state === "sending")
+        return conflict("being_sent", "The delivery is being sent right now. Cancel it when the round has ended.");
+      if (delivery.state !== "queued" && delivery.state !== "waiting") {
+        return conflict("already_over", `The delivery is ${delivery.state}, so it cannot be cancelled.`);
+      }
+      record([delivery], "cancelled", "cancelled", options);
+      return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
+    },
+    cancelOrphans(known) {
+      for (const destination of store.destinationsWithWork()) if (!known.includes(destination)) this.cancelOf(destination);
+    },
+    cancelOf(destination) {
+      for (const state of ["queued", "waiting"] as const) {
+        for (const page of pages(store, { destinationId: destination }, state)) record(page, "cancelled", "destination_deleted", options);
+      }
+    },
+  };
+}
+
+/** Jobs that requeue many deliveries, in slices. They are kept in memory. */
+function createRetryJobs(options: DeliveriesOptions): RetryJobs {
+  const { store, changes } = options;
   const jobs = new Map<JobId, RetryJob>();
   let nextJob = 1;
 
@@ -39,52 +83,15 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
     for (const { id } of ended.slice(0, -maxEndedJobs)) jobs.delete(id);
   }
 
-  const move = (delivery: DeliverySummary, state: DeliveryState, reason: string): Transition => ({
-    deliveryId: delivery.id,
-    at: clock.now(),
-    state,
-    reason,
-    nextAttemptAt: null,
-  });
-
-  function record(moved: DeliverySummary[], state: DeliveryState, reason: string): void {
-    store.record(
-      [],
-      moved.map((delivery) => move(delivery, state, reason)),
-    );
-    changes.noteMany("deliveries", moved, ({ id }) => deliveryIds.format(id), false);
-    changes.noteMany("messages", moved, ({ messageRow }) => messageIds.format(messageRow), false);
-    kick();
-  }
-
-  const statesOf = ({ state }: DeliveryFilter): readonly DeliveryState[] =>
-    state === undefined ? retryableStates : retryableStates.filter((each) => each === state);
-
-  /** Deliveries of a destination that has been deleted have nowhere to go any more. */
-  function destinationsOf({ destinationId }: DeliveryFilter): DestinationId[] {
-    const ids = store.destinations().map(({ id }) => id);
-    return destinationId === undefined ? ids : ids.filter((id) => id === destinationId);
-  }
-
-  /** Pages of deliveries in one state, from the newest back, whatever happens to those of earlier pages meanwhile. */
-  function* pages(filter: DeliveryFilter, state: DeliveryState): Generator<DeliverySummary[]> {
-    for (let before: DeliveryId | null = null; ;) {
-      const { items } = store.deliveries({ ...filter, state }, jobSlice, before);
-      if (items.length > 0) yield items;
-      if (items.length < jobSlice) return;
-      before = items.at(-1)?.id ?? null;
-    }
-  }
-
   async function run(job: RetryJob, filter: DeliveryFilter): Promise<void> {
-    const parts = statesOf(filter).flatMap((state) => destinationsOf(filter).map((destinationId) => ({ destinationId, state })));
+    const parts = statesOf(filter).flatMap((state) => destinationsOf(store, filter).map((destinationId) => ({ destinationId, state })));
     for (const { destinationId, state } of parts) {
-      for (const page of pages({ destinationId }, state)) {
+      for (const page of pages(store, { destinationId }, state)) {
         if (job.state !== "running") return;
         const work = options.activity.begin();
         try {
           const still = page.filter(({ id }) => store.delivery(id)?.state === state);
-          record(still, "queued", "retry_now");
+          record(still, "queued", "retry_now", options);
           job.done += page.length;
           job.retried += still.length;
           changes.note("jobs", jobIds.format(job.id));
@@ -99,33 +106,9 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   }
 
   return {
-    retry(id) {
-      const delivery = store.delivery(id);
-      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
-      if (delivery.state === "sending")
-        return conflict("being_sent", "The delivery is being sent right now. It is never sent twice at once.");
-      if (delivery.state === "delivered")
-        return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
-      if (destinationsOf(delivery).length === 0)
-        return conflict("destination_deleted", "The destination has been deleted, so there is nowhere left to send this.");
-      if (delivery.state !== "queued") record([delivery], "queued", "retry_now");
-      return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
-    },
-    cancel(id): DeliverySummary | Problem {
-      const delivery = store.delivery(id);
-      if (delivery === null) return notFound("delivery", deliveryIds.format(id));
-      if (delivery.state === "cancelled") return delivery;
-      if (delivery.state === "sending")
-        return conflict("being_sent", "The delivery is being sent right now. Cancel it when the round has ended.");
-      if (delivery.state !== "queued" && delivery.state !== "waiting") {
-        return conflict("already_over", `The delivery is ${delivery.state}, so there is nothing left to cancel.`);
-      }
-      record([delivery], "cancelled", "cancelled");
-      return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
-    },
     countRetryable: (filter) =>
       statesOf(filter)
-        .flatMap((state) => destinationsOf(filter).map((destinationId) => store.deliveries({ destinationId, state }, 1, null).total))
+        .flatMap((state) => destinationsOf(store, filter).map((destinationId) => store.deliveries({ destinationId, state }, 1, null).total))
         .reduce((sum, total) => sum + total, 0),
     retryAll(filter) {
       const id = nextJob++ as JobId;
@@ -148,13 +131,34 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       changes.note("jobs", jobIds.format(id));
       return job;
     },
-    cancelOrphans(known) {
-      for (const destination of store.destinationsWithWork()) if (!known.includes(destination)) this.cancelOf(destination);
-    },
-    cancelOf(destination) {
-      for (const state of ["queued", "waiting"] as const) {
-        for (const page of pages({ destinationId: destination }, state)) record(page, "cancelled", "destination_deleted");
-      }
-    },
   };
+}
+
+function record(moved: DeliverySummary[], state: DeliveryState, reason: string, { store, clock, changes, kick }: DeliveriesOptions): void {
+  const at = clock.now();
+  const transitions = moved.map(({ id }): Transition => ({ deliveryId: id, at, state, reason, nextAttemptAt: null }));
+  store.record([], transitions);
+  changes.noteMany("deliveries", moved, ({ id }) => deliveryIds.format(id), false);
+  changes.noteMany("messages", moved, ({ messageRow }) => messageIds.format(messageRow), false);
+  kick();
+}
+
+function statesOf({ state }: DeliveryFilter): readonly DeliveryState[] {
+  return state === undefined ? retryableStates : retryableStates.filter((each) => each === state);
+}
+
+/** Deliveries of a deleted destination cannot be retried. */
+function destinationsOf(store: DeliveriesOptions["store"], { destinationId }: DeliveryFilter): DestinationId[] {
+  const ids = store.destinations().map(({ id }) => id);
+  return destinationId === undefined ? ids : ids.filter((id) => id === destinationId);
+}
+
+/** Pages of deliveries in one state, newest first, whatever happens to those of earlier pages meanwhile. */
+function* pages(store: DeliveriesOptions["store"], filter: DeliveryFilter, state: DeliveryState): Generator<DeliverySummary[]> {
+  for (let before: DeliveryId | null = null; ;) {
+    const { items } = store.deliveries({ ...filter, state }, jobSlice, before);
+    if (items.length > 0) yield items;
+    if (items.length < jobSlice) return;
+    before = items.at(-1)?.id ?? null;
+  }
 }

@@ -14,7 +14,7 @@ export type Target = {
   /** Without brackets and without the dot of a fully qualified name. */
   host: string;
   port: number;
-  /** `localhost` and everything below it: loopback, without asking anybody. */
+  /** `localhost` and everything below it: loopback, without a lookup. */
   loopback: boolean;
   /** The host is an address: it has no server name in TLS. */
   literal: boolean;
@@ -54,7 +54,7 @@ function authorization(url: URL): string {
   return `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
 }
 
-/** A stray percent sign stays what it is. */
+/** A stray percent sign stays as it is. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -71,7 +71,7 @@ export type Trust = {
   secureContext(): SecureContext;
 };
 
-/** `localAuthority` answers a PEM certificate. It is asked at the first use, because it is made then. */
+/** `localAuthority` returns a PEM certificate. It is called at the first use, because the certificate is created then. */
 export function createTrust({ localAuthority }: { localAuthority?: () => string } = {}): Trust {
   let context: SecureContext | null = null;
   return {
@@ -87,7 +87,7 @@ function authorities(added: string[]): string[] {
   return [...new Set([...getCACertificates("default"), ...systemAuthorities(), ...added])];
 }
 
-/** A system whose store cannot be read costs its own authorities, not every delivery. */
+/** If the system's store cannot be read, only its authorities are missing. */
 function systemAuthorities(): string[] {
   try {
     return getCACertificates("system");
@@ -96,8 +96,8 @@ function systemAuthorities(): string[] {
   }
 }
 
-// Loopback accepts or refuses at once, so what takes longer is this process being busy, and giving up on an address for
-// that would end in the other one's refusal. Half of the usual deadline.
+// Loopback accepts or refuses at once. If it takes longer, this process is busy, and giving up on the address would only
+// end in the refusal of the other one. Half of the usual deadline.
 const loopbackAttemptMs = 2_500;
 
 const loopback = [
@@ -109,7 +109,7 @@ type DialOptions = {
   target: Target;
   trust: Trust;
   onread: OnReadOpts;
-  /** DNS has answered; not called when it was not asked. */
+  /** DNS has answered; not called when it is not asked. */
   onLookup(): void;
 };
 

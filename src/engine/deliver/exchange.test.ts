@@ -5,7 +5,7 @@ import { deadlineFailure, socketFailure } from "./exchange.ts";
 import type { Failure, Stage } from "./exchange.ts";
 
 const target = webhook("https://[::1]:8443/hook");
-const progress = "before any byte of the answer had come";
+const progress = "before any byte of the response arrived";
 
 function webhook(url: string): Target {
   const parsed = parseTarget(url);
@@ -56,14 +56,14 @@ describe("the outcome", () => {
   ] as const)("a deadline while %s says so", (stage, where) => {
     expect(deadlineFailure(5000, target, stage, progress)).toEqual({
       outcome: "timeout",
-      error: { code: "timeout", message: `After 5 seconds the time for the whole answer was over, ${where}.` },
+      error: { code: "timeout", message: `No complete response within 5 s: timed out ${where}.` },
     });
   });
 
   test.each([
-    [1000, "After 1 second "],
-    [1500, "After 1.5 seconds "],
-  ])("a deadline of %s ms is said in seconds", (timeoutMs, words) => {
+    [1000, "within 1 s:"],
+    [1500, "within 1.5 s:"],
+  ])("a deadline of %s ms is written in seconds", (timeoutMs, words) => {
     expect(deadlineFailure(timeoutMs, target, "open", progress).error.message).toContain(words);
   });
 });

@@ -7,39 +7,39 @@ import type { Phase, RecordedResponse } from "../ports.ts";
 import type { Target } from "./dial.ts";
 
 export type Exchange = {
-  /** Resolves always, exactly once. */
+  /** Always resolves, exactly once. */
   done: Promise<ExchangeResult>;
-  /** Ends it now: the socket is destroyed, and the outcome is `timeout`, or `connection_error` when it is stopped. */
+  /** Ends it now: destroys the socket. The outcome is `timeout`, or `connection_error` for `stopped`. */
   abort(reason: EndOfExchange): void;
-  /** The receiver has the request, as only a test endpoint can say: how it ends the connection now is its answer. */
+  /** The receiver has the request; only a test endpoint can say so. If it ends the connection now, that is its response. */
   markReached(): void;
 };
 
-/** Its time is over, or the process ends. */
+/** The deadline has passed, or the process stops. */
 export type EndOfExchange = { timeoutMs: number } | "stopped";
 
 export type ExchangeResult = {
   outcome: "answered" | "timeout" | "connection_error" | "tls_error";
-  /** The message is a sentence for a person. */
+  /** The message is a sentence for the user. */
   error: { code: string; message: string } | null;
-  /** Request line and headers exactly as sent (latin1); empty when not one byte was written. */
+  /** Request line and headers exactly as sent (latin1); empty when no byte was written. */
   requestHead: string;
-  /** There as soon as the head was complete, also when the exchange then failed. */
+  /** Present once the head was complete, also when the exchange then failed. */
   response: RecordedResponse | null;
 };
 
 export type SendRequest = {
   url: string;
-  /** Sent as they are, in this order. The configuration has refused those that the sender writes itself. */
+  /** Sent unchanged, in this order. The configuration refuses those that the sender writes itself. */
   headers: [string, string][];
   body: Uint8Array;
-  /** On a reused connection the first calls come before `send` returns. */
+  /** On a reused connection the first calls happen before `send` returns. */
   onPhase(phase: Phase): void;
-  /** Our end of the connection, before the first byte of the request is written. */
+  /** Called with our end of the connection, before the first byte of the request is written. */
   onSocket(address: string, port: number): void;
 };
 
-/** How far a connection had come. */
+/** How far a connection got. */
 export type Stage = "lookup" | "connecting" | "securing" | "open";
 
 export type Failure = { outcome: ExchangeResult["outcome"]; error: { code: string; message: string } };
@@ -48,21 +48,21 @@ export function connectionError(code: string, message: string): Failure {
   return { outcome: "connection_error", error: { code, message } };
 }
 
-/** An error of the socket before the answer was whole. `progress` says what had come of it. */
+/** An error of the socket before the response was complete. `progress` says how much of it had arrived. */
 export function socketFailure(raised: unknown, target: Target, stage: Stage, progress: string): Failure {
-  const error = mostTelling(raised);
+  const error = mostSpecific(raised);
   const code = codeOf(error);
   if (isTlsFailure(code, stage)) return { outcome: "tls_error", error: { code, message: tlsSentence(code, error, target) } };
   return connectionError(code, connectionSentence(code, error, target, stage, progress));
 }
 
-/** The receiver closed the connection before the answer was whole. */
+/** The receiver closed the connection before the response was complete. */
 export function closedFailure(target: Target, stage: Stage, headComplete: boolean, progress: string): Failure {
   if (stage !== "open") return connectionError("closed_without_answer", handshakeEnded(target));
   return connectionError(headComplete ? "body_cut_short" : "closed_without_answer", `The receiver closed the connection ${progress}.`);
 }
 
-/** Not one byte of an answer came, on a connection that had carried requests before. */
+/** No byte of a response arrived, on a connection that had carried requests before. */
 export function keptConnectionFailure(): Failure {
   return connectionError(
     "kept_connection_closed",
@@ -77,12 +77,14 @@ export function deadlineFailure(timeoutMs: number, target: Target, stage: Stage,
     securing: `during the TLS handshake with ${place(target)}`,
     open: progress,
   }[stage];
-  const time = timeoutMs === 1000 ? "1 second" : `${timeoutMs / 1000} seconds`;
-  return { outcome: "timeout", error: { code: "timeout", message: `After ${time} the time for the whole answer was over, ${where}.` } };
+  return {
+    outcome: "timeout",
+    error: { code: "timeout", message: `No complete response within ${timeoutMs / 1000} s: timed out ${where}.` },
+  };
 }
 
-/** Of several addresses that were tried, the one that failed for a reason of its own and not for want of a route. */
-function mostTelling(raised: unknown): Error {
+/** Of the errors of several addresses, the first that is not a missing route. */
+function mostSpecific(raised: unknown): Error {
   if (raised instanceof AggregateError) {
     const errors = raised.errors.filter((error) => error instanceof Error);
     return errors.find((error) => !noRoute.has(codeOf(error))) ?? errors[0] ?? raised;
@@ -97,8 +99,8 @@ function codeOf(error: Error): string {
 }
 
 /**
- * During the handshake everything is TLS's fault but what the system says about the connection below it. After it only an
- * alert is: in TLS 1.3 a receiver that wants a client's certificate says so when the request may already be on its way.
+ * During the handshake every error is a TLS error, except the system's errors of the connection below it. After the
+ * handshake only an alert is: in TLS 1.3 a receiver may ask for a client's certificate when the request is already on its way.
  */
 function isTlsFailure(code: string, stage: Stage): boolean {
   if (stage === "securing") return !/^E[A-Z0-9]+$/.test(code) || code === "EPROTO";
@@ -118,7 +120,7 @@ function connectionSentence(code: string, error: Error, target: Target, stage: S
     case "ECONNABORTED":
       if (stage === "open") return `The receiver reset the connection ${progress}.`;
       if (stage === "securing") return handshakeEnded(target);
-      return `The connection to ${place(target)} was reset while it was being made.`;
+      return `The connection to ${place(target)} was reset while connecting.`;
     case "ETIMEDOUT":
       return `The address ${place(target)} did not answer the attempt to connect.`;
     case "ENETUNREACH":
@@ -130,7 +132,7 @@ function connectionSentence(code: string, error: Error, target: Target, stage: S
       return "This machine allows no more open connections. Close some programs, or raise its limit for open files.";
     default:
       if (stage === "lookup") return `The host name ${target.host} could not be looked up (${code}). Check its spelling.`;
-      return `The connection to ${place(target)} failed ${stage === "open" ? progress : "while it was being made"}: ${error.message}.`;
+      return `The connection to ${place(target)} failed ${stage === "open" ? progress : "while connecting"}: ${error.message}.`;
   }
 }
 
@@ -145,13 +147,13 @@ function tlsSentence(code: string, error: Error, target: Target): string {
   const certificate = `The certificate of ${target.host}`;
   switch (code) {
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
-      return `${certificate} is self-signed, so nobody vouches for it. Use one that an authority has signed, or ${trustIt}.`;
+      return `${certificate} is self-signed. Use one that an authority has signed, or ${trustIt}.`;
     case "SELF_SIGNED_CERT_IN_CHAIN":
-      return `${certificate} is signed by an authority that this machine does not know. Use one from a known authority, or take that authority's certificate and ${trustIt}.`;
+      return `${certificate} is signed by an authority that this machine does not trust. Use one from a known authority, or take that authority's certificate and ${trustIt}.`;
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
-      return `${certificate} cannot be traced to an authority that this machine knows. Either the receiver leaves out the intermediate certificates, and has to send the full chain, or the authority is unknown here: then take its certificate and ${trustIt}.`;
+      return `${certificate} cannot be traced to an authority that this machine trusts. Either the receiver leaves out the intermediate certificates, and has to send the full chain, or this machine does not trust the authority: then take its certificate and ${trustIt}.`;
     case "CERT_HAS_EXPIRED":
       return `${certificate}, or one it depends on, has expired. Renew it at the receiver.`;
     case "CERT_NOT_YET_VALID":
@@ -166,7 +168,7 @@ function tlsSentence(code: string, error: Error, target: Target): string {
       return `The port at ${place(target)} does not speak TLS. If it speaks plain HTTP, the URL must begin with http://.`;
     default:
       if (/CERTIFICATE_REQUIRED|BAD_CERTIFICATE/.test(code))
-        return `The receiver at ${target.host} asks for a certificate of the client, and Hookyard has none. Turn that demand off at the receiver.`;
+        return `The receiver at ${target.host} requires a client certificate, and Hookyard has none. Turn that requirement off at the receiver.`;
       if (code.startsWith("ERR_SSL_"))
         return `The TLS handshake with ${place(target)} failed (${code}). Check the TLS versions and ciphers that the receiver allows: it must speak HTTP/1.1 over TLS 1.2 or 1.3.`;
       return `${certificate} was not accepted: ${error.message}. Replace it at the receiver, or ${trustIt}.`;

@@ -1,11 +1,11 @@
-/** The lanes of all webhooks, one each. Made and used by the station. */
+/** The lanes of all webhooks, one each. Created and used by the delivery scheduler. */
 
 import type { WebhookId } from "../../domain/ids.ts";
 import type { Trust } from "./dial.ts";
 import { createSender, type Sender } from "./sender.ts";
 
 type LaneTask = {
-  /** Has a connection's place now; the promise ends when the place is free again. */
+  /** Called when a connection is free; the promise resolves when it is free again. */
   start(): Promise<void>;
 };
 
@@ -29,7 +29,7 @@ class Lane {
     this.#report = report;
   }
 
-  /** What is in it, under way or waiting for a place. */
+  /** Attempts under way or waiting for a connection. */
   get load(): number {
     return this.#active + this.waiting;
   }
@@ -43,7 +43,7 @@ class Lane {
     this.#next();
   }
 
-  /** Takes out what has not started. */
+  /** Removes what has not started. */
   clear(): void {
     this.#queue = [];
     this.#head = 0;
@@ -78,7 +78,7 @@ export type Lanes = ReturnType<typeof createLanes>;
 export function createLanes({ trust, connections, report }: LanesOptions) {
   const lanes = new Map<WebhookId, Lane>();
   return {
-    /** Opened when it is first needed. */
+    /** Created when it is first needed. */
     of(id: WebhookId): Lane {
       let lane = lanes.get(id);
       if (lane === undefined) {
@@ -89,11 +89,11 @@ export function createLanes({ trust, connections, report }: LanesOptions) {
     },
     load: (id: WebhookId): number => lanes.get(id)?.load ?? 0,
     hasWaiting: (): boolean => [...lanes.values()].some((lane) => lane.waiting > 0),
-    /** Takes out what has not started. */
+    /** Removes what has not started. */
     clear(): void {
       for (const lane of lanes.values()) lane.clear();
     },
-    /** Closes those of webhooks that are not configured any more, once nothing is in them. */
+    /** Closes the lanes of webhooks that are no longer configured, once they are empty. */
     closeUnused(configured: readonly WebhookId[]): void {
       if (lanes.size <= configured.length) return;
       for (const [id, lane] of lanes) {

@@ -1,7 +1,7 @@
 /**
- * Which deliveries an advance of the clock waits for: those that were there when it began, and those that the pipeline
- * made itself since. Deliveries of messages that came in meanwhile are arrivals: sent and retried like any other, waited for by
- * nobody. Used by the station; without an advance under way all deliveries are own.
+ * Which deliveries an advance of the clock waits for: its own, which are those that existed when it began and those that the
+ * pipeline created since. Deliveries of messages that arrived meanwhile are arrivals: they are sent and retried like any
+ * other, but the advance does not wait for them. Used by the delivery scheduler; without an advance all deliveries are own.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
@@ -23,9 +23,9 @@ export class OwnDeliveries {
   readonly #options: OwnDeliveriesOptions;
   /** The newest rows when the advance began. */
   #newest = noAdvance;
-  /** The newest delivery of the advance's own: up to here, what waits to be claimed is claimed in order. */
+  /** The newest of the advance's own deliveries: up to here, deliveries are claimed in order. */
   #upTo = Infinity;
-  /** The advance's own messages since, oldest first, without those at the front that are settled. */
+  /** The advance's own messages since, oldest first, without settled ones at the front. */
   readonly #later = new Set<MessageRowId>();
 
   constructor(options: OwnDeliveriesOptions) {
@@ -37,7 +37,7 @@ export class OwnDeliveries {
     });
   }
 
-  /** Messages were committed; of those that are arrivals nothing need be known. */
+  /** Messages were committed. Arrivals need no entry. */
   add(messages: readonly CommittedMessage[], origin: Origin): void {
     if (origin === "arrival" || messages.length === 0 || this.#newest === noAdvance) return;
     for (const { id } of messages) this.#later.add(id);
@@ -48,7 +48,7 @@ export class OwnDeliveries {
     return message <= this.#newest.message || this.#later.has(message) ? "own" : "arrival";
   }
 
-  /** Whether one is queued or due that has not been claimed yet. */
+  /** Whether one is queued or due and not claimed yet. */
   isRunnable(destination: DestinationId): boolean {
     return this.#options.store.hasRunnableUpTo(destination, this.#options.clock.now(), this.#upTo);
   }

@@ -1,15 +1,15 @@
 /**
- * Puts attempts and changes of state on record, in batches: one transaction for what ended close together. An
- * attempt counts as work until it is on record. What the store refuses (a full disk) is kept and tried again.
+ * Records attempts and changes of state in batches: one transaction for those that end close together. An attempt
+ * counts as work until it is recorded. What the store refuses (a full disk) is kept and written later.
  */
 
 import { deliveryIds, messageIds, type MessageRowId } from "../../domain/ids.ts";
 import type { Work } from "../clock/activity.ts";
 import type { Changes } from "../pipeline.ts";
 import type { AttemptRecord, DeliveryStore, Transition } from "../ports.ts";
-import { startTimer, type WallTimer } from "../wall.ts";
+import { startTimer, type RealTimer } from "../real-time.ts";
 
-/** Records that are written at once without waiting for more. */
+/** This many records are written at once without waiting for more. */
 const enough = 64;
 
 /** How long a record waits for others to share its transaction. */
@@ -21,7 +21,7 @@ type RecorderOptions = {
   store: Pick<DeliveryStore, "record">;
   changes: Changes;
   attemptsUnderWay: () => number;
-  /** It is time to call `flush`. */
+  /** Called when it is time to call `flush`. */
   onReady: () => void;
   onRecorded: (attempts: number) => void;
   report: (error: unknown) => void;
@@ -33,10 +33,10 @@ export class Recorder {
   #transitions: Transition[] = [];
   #messages: MessageRowId[] = [];
   #works: Work[] = [];
-  #timer: WallTimer | null = null;
+  #timer: RealTimer | null = null;
   #failure: unknown = null;
   #stopped = false;
-  /** Attempts put on record so far. */
+  /** Attempts recorded so far. */
   attempts = 0;
 
   constructor(options: RecorderOptions) {
@@ -48,7 +48,7 @@ export class Recorder {
     this.soon();
   }
 
-  /** Work that is over when what there is to record by now has been recorded. */
+  /** Ends this work once everything to record by now is recorded. */
   endWhenRecorded(work: Work): void {
     this.#works.push(work);
     this.soon();
@@ -60,7 +60,7 @@ export class Recorder {
     this.soon();
   }
 
-  /** Written with what ends in the next moments, or now when there is enough of it or nothing to wait for. */
+  /** Writes with what ends in the next few milliseconds, or now if there is enough to write or nothing to wait for. */
   soon(): void {
     if (this.#failure !== null) return;
     if (this.#attempts.length >= enough || this.#options.attemptsUnderWay() === 0) this.#options.onReady();
@@ -92,12 +92,12 @@ export class Recorder {
     for (const work of works) work.end();
   }
 
-  /** Why the store refused the last records, which are kept until it takes them; null when it did. */
+  /** Why the store refused the last records, which are kept until it accepts them; null when it did not. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** Of deliveries that are gone. */
+  /** Discards the records of deleted deliveries. */
   forget(): void {
     for (const work of this.#works) work.end();
     this.#attempts = [];

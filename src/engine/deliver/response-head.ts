@@ -1,20 +1,20 @@
-/** What the status line and headers of an answer mean for the connection, read from their exact text. */
+/** What the status line and headers of a response mean for the connection, parsed from their exact text. */
 
 export type ResponseHead = {
   status: number;
   framing: Framing;
-  /** The receiver is willing to take another request on this connection. */
+  /** The receiver accepts another request on this connection. */
   keepAlive: boolean;
-  /** What its `Keep-Alive: timeout=N` says, in milliseconds; null when it says nothing. */
+  /** `Keep-Alive: timeout=N` in milliseconds; null without it. */
   keepAliveMs: number | null;
-  /** What its `Keep-Alive: max=M` says; infinite when it says nothing. */
+  /** `Keep-Alive: max=M`; infinite without it. */
   keepAliveMax: number;
 };
 
 /** How the end of the body is found. */
 type Framing = { by: "length"; length: number } | { by: "chunks" } | { by: "close" };
 
-/** What is wrong with a head. The status is there when status line and headers could be read and only the framing is wrong. */
+/** What is wrong with a head. The status is set when status line and headers are valid and only the framing is wrong. */
 export type HeadProblem = { problem: string; status: number | null };
 
 // Node's own parser stops at 2,000; no receiver comes near either.
@@ -31,12 +31,12 @@ export function parseResponseHead(text: string): ResponseHead | HeadProblem {
   let start = 0;
   for (;;) {
     const feed = text.indexOf("\n", start);
-    if (feed === -1) return unreadable("it has no empty line");
+    if (feed === -1) return unreadable("the empty line is missing");
     const line = text.slice(start, feed > start && text.charCodeAt(feed - 1) === 13 ? feed - 1 : feed);
-    if (line.includes("\r")) return unreadable("a line holds a carriage return in its middle");
+    if (line.includes("\r")) return unreadable("a line contains a carriage return");
     if (start === 0) {
       const match = statusLine.exec(line);
-      if (!match) return unreadable("its first line is no HTTP/1 status line");
+      if (!match) return unreadable("its first line is not an HTTP/1 status line");
       minor = Number(match[1]);
       status = Number(match[2]);
     } else if (line === "") {
@@ -67,7 +67,7 @@ function addHeader(headers: [string, string][], line: string): string | null {
   return null;
 }
 
-/** `String.trim` would also take a no-break space, which is part of a value. */
+/** `String.trim` would also remove a no-break space, which is part of a value. */
 function trim(line: string, from: number): string {
   let start = from;
   let end = line.length;
@@ -87,7 +87,7 @@ function readFraming(status: number, minor: number, headers: [string, string][])
   let keepAliveMs: number | null = null;
   let keepAliveMax = Infinity;
   for (const [name, value] of headers) {
-    // Nearly all headers are told apart by their length alone.
+    // The length alone rules out nearly all headers.
     switch (name.length) {
       case 10: {
         const lower = name.toLowerCase();
@@ -132,16 +132,16 @@ function parseLength(text: string): number | string {
   let length: number | null = null;
   for (const part of text.split(",")) {
     const digits = part.trim();
-    if (!/^\d+$/.test(digits)) return `its Content-Length is no number: ${text.slice(0, 60)}`;
+    if (!/^\d+$/.test(digits)) return `its Content-Length is not a number: ${text.slice(0, 60)}`;
     const value = Number(digits);
-    if (!Number.isSafeInteger(value)) return `its Content-Length is beyond any size: ${text.slice(0, 60)}`;
-    if (length !== null && length !== value) return `it has several Content-Lengths that differ: ${text.slice(0, 60)}`;
+    if (!Number.isSafeInteger(value)) return `its Content-Length is too large: ${text.slice(0, 60)}`;
+    if (length !== null && length !== value) return `its Content-Length headers differ: ${text.slice(0, 60)}`;
     length = value;
   }
   return length ?? 0;
 }
 
-/** A parameter such as `timeout=5` or `max = "100"`; null when it is absent or no number. */
+/** A parameter such as `timeout=5` or `max = "100"`; null when it is absent or not a number. */
 function keepAliveNumber(value: string, name: "timeout" | "max"): number | null {
   const match = new RegExp(`(?:^|[,; \\t])${name}[ \\t]{0,9}=[ \\t]{0,9}"?(\\d{1,9})(?:\\.\\d{1,9})?(?:$|[",; \\t])`, "i").exec(value);
   return match ? Number(match[1]) : null;

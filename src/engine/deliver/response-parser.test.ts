@@ -145,10 +145,10 @@ describe("what is not an answer", () => {
   test.each([
     ["another protocol", "SSH-2.0-OpenSSH_9\r\n", 'begins with "SSH-2.0-OpenSSH_9\\x0d\\x0a"'],
     ["a later garbage byte", "HTTQ", 'begins with "HTTQ"'],
-    ["another version", "HTTP/2 200\r\n\r\n", "no HTTP/1 status line"],
-    ["a status that is no number", "HTTP/1.1 2x0 OK\r\n\r\n", "no HTTP/1 status line"],
-    ["a status of four digits", "HTTP/1.1 2000 OK\r\n\r\n", "no HTTP/1 status line"],
-    ["a status below 100", "HTTP/1.1 099 Low\r\n\r\n", "no HTTP/1 status line"],
+    ["another version", "HTTP/2 200\r\n\r\n", "not an HTTP/1 status line"],
+    ["a status that is no number", "HTTP/1.1 2x0 OK\r\n\r\n", "not an HTTP/1 status line"],
+    ["a status of four digits", "HTTP/1.1 2000 OK\r\n\r\n", "not an HTTP/1 status line"],
+    ["a status below 100", "HTTP/1.1 099 Low\r\n\r\n", "not an HTTP/1 status line"],
     ["a NUL byte", "HTTP/1.1 200 OK\r\nX: \0\r\n\r\n", "NUL"],
     ["a carriage return inside a line", "HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", "carriage return"],
     ["no colon", "HTTP/1.1 200 OK\r\nA: b\r\nnonsense\r\n\r\n", "header line 2 has no colon"],
@@ -157,14 +157,14 @@ describe("what is not an answer", () => {
     ["a protocol switch", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "101"],
     ["different lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", "differ"],
     ["different lengths in one", "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\n", "differ"],
-    ["a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "no number"],
-    ["a length in other digits", "HTTP/1.1 200 OK\r\nContent-Length: 0x10\r\n\r\n", "no number"],
-    ["an empty length", "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "no number"],
-    ["a huge length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "beyond"],
+    ["a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "not a number"],
+    ["a length in other digits", "HTTP/1.1 200 OK\r\nContent-Length: 0x10\r\n\r\n", "not a number"],
+    ["an empty length", "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "not a number"],
+    ["a huge length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", "too large"],
     ["a chunk without size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", "size"],
     ["a negative chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", "size"],
     ["a chunk size that is no number", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5g\r\n", "hexadecimal"],
-    ["a huge chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "beyond"],
+    ["a huge chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "too large"],
     ["a chunk longer than it says", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n", "longer"],
     ["too many headers", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(1_001)}\r\n`, "more than 1000"],
   ])("%s", (_, text, message) => {
@@ -179,7 +179,7 @@ describe("what is not an answer", () => {
     const piece = Buffer.alloc(1_000, "x");
     const pieces = Array.from({ length: 100 }, () => piece);
     const endless = read([Buffer.from("HTTP/1.1 200 OK\r\nX: "), ...pieces]);
-    expect(endless).toMatchObject({ state: "The head of the answer is larger than 64 KB.", used: 65_536 });
+    expect(endless).toMatchObject({ state: "The response head is larger than 64 KB.", used: 65_536 });
     const trailers = read([Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"), ...pieces]);
     expect(trailers.state).toContain("trailers");
   });

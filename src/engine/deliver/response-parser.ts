@@ -1,10 +1,10 @@
 /**
- * Reads one HTTP/1 answer from the bytes of a connection, cut anywhere. Called by the connection with each piece
- * as it arrives. It never throws, and keeps at most a head of 64 KB and the first 64 KB of a body, whatever comes.
+ * Parses one HTTP/1 response from the bytes of a connection, split anywhere. Called by the connection with each piece
+ * as it arrives. It never throws, and keeps at most a head of 64 KB and the first 64 KB of a body, whatever arrives.
  *
  * States:
  *   head                           up to the empty line
- *   body                           `remaining` bytes are to come
+ *   body                           `remaining` bytes are missing
  *   untilClose                     everything until the connection ends
  *   chunkStart → chunkSize → chunkExtension → chunkBody → chunkEnd → chunkStart … → trailer
  *   complete | failed              nothing more is read
@@ -64,13 +64,13 @@ export class ResponseParser {
     return this.#status !== null;
   }
 
-  /** How far the answer has come, as the end of a sentence. */
+  /** How much of the response has arrived, as the end of a sentence. */
   get progress(): string {
     if (this.#status !== null) {
       const of = this.#expected === null ? "" : ` of ${this.#expected}`;
-      return `after ${this.#bodyLength}${of} bytes of the answer's body`;
+      return `after ${this.#bodyLength}${of} bytes of the response body`;
     }
-    return this.#headSize > 0 ? "in the middle of the answer's head" : "before any byte of the answer had come";
+    return this.#headSize > 0 ? "in the middle of the response head" : "before any byte of the response arrived";
   }
 
   get keepAlive(): boolean {
@@ -85,7 +85,7 @@ export class ResponseParser {
     return this.#keepAliveMax;
   }
 
-  /** What is there so far; null before the head was complete. */
+  /** What has arrived so far; null before the head was complete. */
   response(): RecordedResponse | null {
     if (this.#status === null) return null;
     return {
@@ -96,7 +96,7 @@ export class ResponseParser {
     };
   }
 
-  /** Takes the next `length` bytes and answers how many of them belong to the answer. They are not kept: the buffer may be used again. */
+  /** Parses the next `length` bytes and returns how many of them belong to the response. They are copied: the buffer may be reused. */
   push(bytes: Buffer, length: number): number {
     let at = 0;
     while (at < length) {
@@ -129,7 +129,7 @@ export class ResponseParser {
     let at = from;
     while (this.#headSize + at - from < magic.length && at < length) {
       if (bytes[at] !== magic.charCodeAt(this.#headSize + at - from)) {
-        this.#fail("not_http", `The answer is not HTTP: it begins with ${quote(this.#headText + text(bytes, from, length))}.`);
+        this.#fail("not_http", `The response is not HTTP: it begins with ${quote(this.#headText + text(bytes, from, length))}.`);
         return at;
       }
       at += 1;
@@ -146,7 +146,7 @@ export class ResponseParser {
         }
         lineIsEmpty = true;
       } else if (byte === 0) {
-        this.#fail("not_http", "The head of the answer is malformed: it holds a NUL byte.");
+        this.#fail("not_http", "The response head is malformed: it contains a NUL byte.");
         return at;
       } else if (byte !== carriageReturn) {
         lineIsEmpty = false;
@@ -155,7 +155,7 @@ export class ResponseParser {
     this.#lineIsEmpty = lineIsEmpty;
     this.#headText += text(bytes, from, at);
     this.#headSize += at - from;
-    if (this.#headSize === headLimit) this.#fail("head_too_large", "The head of the answer is larger than 64 KB.");
+    if (this.#headSize === headLimit) this.#fail("head_too_large", "The response head is larger than 64 KB.");
     return at;
   }
 
@@ -163,7 +163,7 @@ export class ResponseParser {
     const parsed: ResponseHead | HeadProblem = parseResponseHead(this.#headText);
     if ("problem" in parsed) {
       this.#status = parsed.status;
-      this.#fail("not_http", `The head of the answer is malformed: ${parsed.problem}.`);
+      this.#fail("not_http", `The response head is malformed: ${parsed.problem}.`);
       return;
     }
     if (parsed.status === 101) {
@@ -207,7 +207,7 @@ export class ResponseParser {
     const wanted = Math.min(size, bodyKept - this.#keptSize);
     if (wanted === 0) return;
     if (this.#kept.length < this.#keptSize + wanted) {
-      // The usual answer comes in one piece and fits exactly; a body in many pieces doubles its room.
+      // The usual body arrives in one piece and fits exactly; one in many pieces doubles its buffer.
       const room = this.#keptSize === 0 ? wanted : Math.min(bodyKept, Math.max(this.#keptSize + wanted, this.#keptSize * 2));
       const larger = new Uint8Array(room);
       larger.set(this.#kept.subarray(0, this.#keptSize));
@@ -217,7 +217,7 @@ export class ResponseParser {
     this.#keptSize += wanted;
   }
 
-  /** Everything of the chunked coding but the data itself, which is little and comes byte by byte. */
+  /** The chunked coding except its data: short, and parsed byte by byte. */
   #readChunkByte(byte: number): void {
     switch (this.#state) {
       case "chunkStart": {
@@ -231,10 +231,10 @@ export class ResponseParser {
         const digit = hexDigit(byte);
         if (digit !== -1) {
           this.#remaining = this.#remaining * 16 + digit;
-          if (!Number.isSafeInteger(this.#remaining)) this.#failChunk("the size of a chunk is beyond any size");
+          if (!Number.isSafeInteger(this.#remaining)) this.#failChunk("the size of a chunk is too large");
         } else if (byte === lineFeed) this.#chunkSizeEnded();
         else if (byte === 59 || byte === 32 || byte === 9 || byte === carriageReturn) this.#state = "chunkExtension";
-        else this.#failChunk("the size of a chunk is no hexadecimal number");
+        else this.#failChunk("the size of a chunk is not a hexadecimal number");
         return;
       }
       case "chunkExtension":
@@ -250,7 +250,7 @@ export class ResponseParser {
           if (this.#lineIsEmpty) this.#state = "complete";
           this.#lineIsEmpty = true;
         } else if (byte !== carriageReturn) this.#lineIsEmpty = false;
-        if (this.#trailerSize > headLimit) this.#fail("not_http", "The trailers of the answer are larger than 64 KB.");
+        if (this.#trailerSize > headLimit) this.#fail("not_http", "The trailers of the response are larger than 64 KB.");
         return;
     }
   }
@@ -261,7 +261,7 @@ export class ResponseParser {
   }
 
   #failChunk(problem: string): void {
-    this.#fail("not_http", `The chunked body of the answer is malformed: ${problem}.`);
+    this.#fail("not_http", `The chunked response body is malformed: ${problem}.`);
   }
 
   #fail(code: string, message: string): void {
@@ -280,7 +280,7 @@ function text(bytes: Buffer, from: number, to: number): string {
   return bytes.toString("latin1", from, to);
 }
 
-/** The beginning of what came, safe to show. */
+/** The beginning of what arrived, safe to show. */
 function quote(received: string): string {
   const shown = received
     .slice(0, 40)

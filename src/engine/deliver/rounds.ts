@@ -1,12 +1,12 @@
 /**
- * Rounds under way: one go at a delivery each, with one attempt at every eligible webhook, each in its webhook's lane.
- * The station begins them with deliveries it has taken up; what comes of them goes to the recorder.
+ * The rounds under way. A round tries one delivery: one attempt at every eligible webhook, each in its webhook's lane.
+ * The delivery scheduler begins rounds with the deliveries it has claimed; their results go to the recorder.
  *
  * A round is over when all its attempts are. The delivery becomes
- *   delivered  at the first success, while siblings run to their end
- *   waiting    when a webhook is left that may be tried again and the profile gives a time for it
+ *   delivered  at the first success, while the other attempts run to their end
+ *   waiting    when a webhook may be tried again and the retry profile has a time for it
  *   expired    when that time would lie beyond the window
- *   failed     when no eligible webhook is left
+ *   failed     when no webhook may be tried again
  */
 
 import { createHmac } from "node:crypto";
@@ -14,9 +14,8 @@ import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/
 import { deliveryIds, messageIds, type DeliveryId, type DestinationId, type MessageRowId, type WebhookId } from "../../domain/ids.ts";
 import { isRetryable, nextRoundAt } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
-import type { Activity, Origin, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
-import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery } from "../ports.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
@@ -54,7 +53,7 @@ export class Rounds {
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
   readonly #attempts = new Map<RunningAttempt, { webhook: WebhookId; work: Work }>();
-  /** Rounds whose attempt at a webhook has not got a connection's place. */
+  /** Rounds whose attempt at a webhook waits for a connection. */
   readonly #inLane = new Map<WebhookId, Set<Round>>();
 
   constructor(options: RoundsOptions) {
@@ -70,12 +69,12 @@ export class Rounds {
     return this.#bytes.get(destination) ?? 0;
   }
 
-  /** Whether one of an advance's own is under way. */
+  /** Whether a round of an advance's own deliveries is under way. */
   get hasOwn(): boolean {
     return [...this.#underWay.values()].some((round) => this.#originOf(round) === "own");
   }
 
-  /** Whether an attempt of an advance's own waits for a place in a lane in which places become free without the clock. */
+  /** Whether an attempt at an advance's own delivery waits for a connection that becomes free without the clock. */
   get hasOwnInLane(): boolean {
     return [...this.#inLane].some(
       ([webhook, rounds]) => this.isMoving(webhook) && [...rounds].some((round) => this.#originOf(round) === "own"),
@@ -122,7 +121,7 @@ export class Rounds {
     return rounds;
   }
 
-  /** Ends the attempts under way, as if they had not been made. */
+  /** Stops the attempts under way and does not record them. */
   async abandon(): Promise<void> {
     this.#options.lanes.clear();
     this.#inLane.clear();
@@ -131,7 +130,7 @@ export class Rounds {
     await Promise.all(running.map((attempt) => attempt.done));
   }
 
-  /** Their deliveries are gone. */
+  /** Called when the deliveries are deleted. */
   forget(): void {
     this.#underWay.clear();
     this.#bytes.clear();

@@ -114,7 +114,7 @@ describe("an exchange without a whole answer", () => {
       "a close in the head",
       (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nX"),
       "closed_without_answer",
-      /middle of the answer's head/,
+      /middle of the response head/,
       null,
     ],
     [

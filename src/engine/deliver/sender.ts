@@ -1,11 +1,11 @@
 /**
  * The sending side: HTTP/1.1 over our own sockets, one POST at a time per connection. Called by a webhook's lane, which
  * owns the deadline (`abort`) and the number of exchanges under way. It never retries, never follows a redirect, and
- * records what was sent and what came back byte for byte.
+ * records what was sent and what was received byte for byte.
  */
 
-import type { WallTimer } from "../wall.ts";
-import { monotonic, runAfterPoll, startIdleTimer } from "../wall.ts";
+import type { RealTimer } from "../real-time.ts";
+import { monotonic, runAfterPoll, startIdleTimer } from "../real-time.ts";
 import { Connection } from "./connection.ts";
 import type { Target, Trust } from "./dial.ts";
 import { parseTarget } from "./dial.ts";
@@ -13,7 +13,7 @@ import type { Exchange, SendRequest } from "./exchange.ts";
 
 export type Sender = {
   send(request: SendRequest): Exchange;
-  /** Ends the idle connections, and the others as soon as their exchange is over. */
+  /** Closes the idle connections, and the others as soon as their exchange is over. */
   close(): void;
 };
 
@@ -30,7 +30,7 @@ const defaultIdleMs = 1_000;
 /** A lane has one sender, which keeps the lane's idle connections. */
 export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { trust: Trust; maxIdle?: number; idleMs?: number }): Sender {
   const targets = new Map<string, Target | null>();
-  const idle = createIdleConnections({ maxIdle, idleMs });
+  const idle = new IdleConnections({ maxIdle, idleMs });
 
   function targetOf(url: string): Target | null {
     let target = targets.get(url);
@@ -83,42 +83,29 @@ function writeRequestHead(target: Target, headers: [string, string][], bodyLengt
   return `${head}Content-Length: ${bodyLength}\r\nConnection: keep-alive\r\n\r\n`;
 }
 
-/** How much earlier than the receiver we end it, when it says when it will: its answer and our request both take time on the way. */
+/** How much earlier than the receiver we close a connection, when the receiver announces its limit: its response and our request both take time. */
 const marginMs = 500;
 
-/** Used again without knowing anything of the origin. Longer than a busy event loop's turn, shorter than any idle limit in use. */
+/** Reused within this time without knowing anything about the origin. Longer than a busy event loop's turn, shorter than any idle limit in use. */
 const unprovenMs = 20;
 
-/** Of the time that a connection was seen to stay open: what arrives at the receiver is later than what we write. */
+/** The part of the time for which a connection stayed open that counts as safe: a request arrives later than we write it. */
 const provenShare = 0.75;
 
-/** For this long nothing is tried with a receiver that has ended an idle connection: its configuration seldom changes. */
+/** After a receiver has closed an idle connection, it is not tested again for this long: its configuration seldom changes. */
 const endsEarlyMs = 60_000;
 
 type Idle = { connection: Connection; since: number; until: number };
 
 type Origin = {
-  /** The one that was used last is last. */
+  /** The most recently used is last. */
   idle: Idle[];
   /** An idle connection may be used for this long. */
   safeMs: number;
   /** Until then no connection is kept for longer than `safeMs`. */
   endsEarlyUntil: number;
-  /** It has ended connections earlier than it had promised. */
+  /** It has closed connections earlier than it promised. */
   breaksPromises: boolean;
-};
-
-type IdleConnections = {
-  /** The one that was used last. */
-  take(origin: string): Connection | undefined;
-  /** `limitMs` is what the receiver promises. Returns false when it does not keep the connection, and the caller ends it. */
-  put(connection: Connection, limitMs: number | null): boolean;
-  /** Whether an open connection that was idle for this long is safe to write to. */
-  isSafe(origin: string, idleForMs: number, promised: boolean): boolean;
-  remove(connection: Connection): void;
-  /** The receiver ended a connection that had been idle for this long. */
-  noteEnd(origin: string, idleForMs: number, promised: boolean): void;
-  close(): void;
 };
 
 /**
@@ -129,93 +116,105 @@ type IdleConnections = {
  * origin: right after a response; as long as the receiver promises; or as long as one was seen to stay open.
  * The decision is docs/decisions/0016-kept-connections.md.
  */
-function createIdleConnections({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }): IdleConnections {
-  const origins = new Map<string, Origin>();
-  let size = 0;
-  let timer: WallTimer | null = null;
-  let closed = false;
+class IdleConnections {
+  readonly #maxIdle: number;
+  readonly #idleMs: number;
+  readonly #origins = new Map<string, Origin>();
+  #size = 0;
+  #timer: RealTimer | null = null;
+  #closed = false;
 
-  function originOf(name: string): Origin {
-    let origin = origins.get(name);
+  constructor({ maxIdle, idleMs }: { maxIdle: number; idleMs: number }) {
+    this.#maxIdle = maxIdle;
+    this.#idleMs = idleMs;
+  }
+
+  /** The most recently used. */
+  take(name: string): Connection | undefined {
+    const idle = this.#origins.get(name)?.idle.pop();
+    if (!idle) return undefined;
+    this.#size -= 1;
+    if (idle.until > monotonic()) return idle.connection;
+    // The timer is late, because the process was busy or asleep.
+    idle.connection.destroy();
+    return this.take(name);
+  }
+
+  /** `limitMs` is what the receiver promises. Returns false when the connection is not kept: then the caller closes it. */
+  put(connection: Connection, limitMs: number | null): boolean {
+    const origin = this.#originOf(connection.target.origin);
+    const now = monotonic();
+    const longest = origin.endsEarlyUntil > now ? Math.min(this.#idleMs, origin.safeMs) : this.#idleMs;
+    const keepMs = limitMs === null ? longest : Math.min(longest, limitMs - marginMs);
+    if (this.#closed || this.#size >= this.#maxIdle || keepMs < 1) return false;
+    origin.idle.push({ connection, since: now, until: now + keepMs });
+    this.#size += 1;
+    this.#startSweep();
+    return true;
+  }
+
+  /** Whether an open connection that was idle for this long is safe to write to. */
+  isSafe(name: string, idleForMs: number, promised: boolean): boolean {
+    const origin = this.#originOf(name);
+    if (idleForMs <= origin.safeMs || (promised && !origin.breaksPromises)) return true;
+    prove(origin, idleForMs);
+    return false;
+  }
+
+  remove(connection: Connection): void {
+    const list = this.#origins.get(connection.target.origin)?.idle;
+    const index = list?.findIndex((idle) => idle.connection === connection) ?? -1;
+    if (!list || index === -1) return;
+    list.splice(index, 1);
+    this.#size -= 1;
+  }
+
+  /** The receiver closed a connection that had been idle for this long. */
+  noteEnd(name: string, idleForMs: number, promised: boolean): void {
+    const origin = this.#originOf(name);
+    origin.safeMs = Math.min(origin.safeMs, idleForMs / 2);
+    origin.endsEarlyUntil = monotonic() + endsEarlyMs;
+    origin.breaksPromises ||= promised;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+    for (const { idle } of this.#origins.values()) for (const { connection } of [...idle]) connection.destroy();
+  }
+
+  #originOf(name: string): Origin {
+    let origin = this.#origins.get(name);
     if (!origin) {
       origin = { idle: [], safeMs: unprovenMs, endsEarlyUntil: -Infinity, breaksPromises: false };
-      origins.set(name, origin);
+      this.#origins.set(name, origin);
     }
     return origin;
   }
 
-  function prove(origin: Origin, idleForMs: number): void {
-    origin.safeMs = Math.max(origin.safeMs, idleForMs * provenShare);
-  }
-
-  function sweep(): void {
-    timer = null;
+  #sweep(): void {
+    this.#timer = null;
     const now = monotonic();
-    for (const origin of origins.values()) {
+    for (const origin of this.#origins.values()) {
       for (const { connection, since, until } of [...origin.idle]) {
         if (until > now) continue;
         prove(origin, until - since);
         connection.destroy();
       }
     }
-    startSweep();
+    this.#startSweep();
   }
 
-  function startSweep(): void {
-    if (timer !== null || size === 0) return;
+  #startSweep(): void {
+    if (this.#timer !== null || this.#size === 0) return;
     let earliest = Infinity;
-    for (const { idle } of origins.values()) for (const { until } of idle) earliest = Math.min(earliest, until);
-    // An end that has already arrived here must not count as a connection that stayed open.
-    timer = startIdleTimer(Math.max(1, Math.ceil(earliest - monotonic())), () => runAfterPoll(sweep));
+    for (const { idle } of this.#origins.values()) for (const { until } of idle) earliest = Math.min(earliest, until);
+    // A connection whose end has already arrived must not count as one that stayed open.
+    this.#timer = startIdleTimer(Math.max(1, Math.ceil(earliest - monotonic())), () => runAfterPoll(() => this.#sweep()));
   }
+}
 
-  function remove(connection: Connection): void {
-    const list = origins.get(connection.target.origin)?.idle;
-    const index = list?.findIndex((idle) => idle.connection === connection) ?? -1;
-    if (!list || index === -1) return;
-    list.splice(index, 1);
-    size -= 1;
-  }
-
-  return {
-    take(name) {
-      const idle = origins.get(name)?.idle.pop();
-      if (!idle) return undefined;
-      size -= 1;
-      if (idle.until > monotonic()) return idle.connection;
-      // The timer is late, because the process was busy or asleep.
-      idle.connection.destroy();
-      return this.take(name);
-    },
-    put(connection, limitMs) {
-      const origin = originOf(connection.target.origin);
-      const now = monotonic();
-      const longest = origin.endsEarlyUntil > now ? Math.min(idleMs, origin.safeMs) : idleMs;
-      const keepMs = limitMs === null ? longest : Math.min(longest, limitMs - marginMs);
-      if (closed || size >= maxIdle || keepMs < 1) return false;
-      origin.idle.push({ connection, since: now, until: now + keepMs });
-      size += 1;
-      startSweep();
-      return true;
-    },
-    isSafe(name, idleForMs, promised) {
-      const origin = originOf(name);
-      if (idleForMs <= origin.safeMs || (promised && !origin.breaksPromises)) return true;
-      prove(origin, idleForMs);
-      return false;
-    },
-    remove,
-    noteEnd(name, idleForMs, promised) {
-      const origin = originOf(name);
-      origin.safeMs = Math.min(origin.safeMs, idleForMs / 2);
-      origin.endsEarlyUntil = monotonic() + endsEarlyMs;
-      origin.breaksPromises ||= promised;
-    },
-    close() {
-      closed = true;
-      timer?.cancel();
-      timer = null;
-      for (const { idle } of origins.values()) for (const { connection } of [...idle]) connection.destroy();
-    },
-  };
+function prove(origin: Origin, idleForMs: number): void {
+  origin.safeMs = Math.max(origin.safeMs, idleForMs * provenShare);
 }

@@ -143,7 +143,7 @@ describe("the folder of certificates", () => {
 describe("renewal", () => {
   test("replaces what runs out within a month, and the authority's certificates with the authority", () => {
     let now = Date.now();
-    const authority = createAuthority({ dataDir: null, wallNow: () => now });
+    const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
     const [selfSigned, expired, , valid] = certificateHosts.map((host) => authority.identityFor(host));
     const root = authority.authorityPem();
 
@@ -164,7 +164,7 @@ describe("renewal", () => {
 
   test("writes years from 2050 on in the long form", () => {
     const now = Date.UTC(2049, 11, 1);
-    const authority = createAuthority({ dataDir: null, wallNow: () => now });
+    const authority = createAuthority({ dataDir: null, wallClockNow: () => now });
     expect(new X509Certificate(authority.authorityPem()).validTo).toMatch(/ 2059 GMT$/);
   });
 });

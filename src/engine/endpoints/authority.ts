@@ -7,7 +7,7 @@
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { wallNow as machineTime } from "../wall.ts";
+import { wallClockNow as machineTime } from "../real-time.ts";
 import { makeCertificate } from "./certificate.ts";
 import type { Certificate, Issuer } from "./certificate.ts";
 
@@ -36,10 +36,10 @@ type AuthorityOptions = {
   /** Null keeps all in memory. */
   dataDir: string | null;
   /** Certificates live by the wall, for TLS on both sides does. */
-  wallNow?: () => number;
+  wallClockNow?: () => number;
 };
 
-export function createAuthority({ dataDir, wallNow = machineTime }: AuthorityOptions): Authority {
+export function createAuthority({ dataDir, wallClockNow = machineTime }: AuthorityOptions): Authority {
   const folder = createFolder(dataDir);
   const kept = new Map<string, Kept>();
 
@@ -58,9 +58,9 @@ export function createAuthority({ dataDir, wallNow = machineTime }: AuthorityOpt
   };
 
   const isInForce = (certificate: X509Certificate): boolean =>
-    Date.parse(certificate.validFrom) <= wallNow() && Date.parse(certificate.validTo) > wallNow() + renewedBeforeDays * day;
-  const isPast = (certificate: X509Certificate): boolean => Date.parse(certificate.validTo) < wallNow();
-  const lifetime = (days: number) => ({ notBefore: new Date(wallNow() - day), notAfter: new Date(wallNow() + days * day) });
+    Date.parse(certificate.validFrom) <= wallClockNow() && Date.parse(certificate.validTo) > wallClockNow() + renewedBeforeDays * day;
+  const isPast = (certificate: X509Certificate): boolean => Date.parse(certificate.validTo) < wallClockNow();
+  const lifetime = (days: number) => ({ notBefore: new Date(wallClockNow() - day), notAfter: new Date(wallClockNow() + days * day) });
 
   const authority = (): Kept =>
     obtain(
@@ -91,7 +91,7 @@ export function createAuthority({ dataDir, wallNow = machineTime }: AuthorityOpt
           use: "server",
           hosts: host === "wrong-host.localhost" ? ["somewhere-else.localhost"] : ownNames(host),
           ...lifetime(serverDays),
-          ...(isExpired ? { notBefore: new Date(wallNow() - 90 * day), notAfter: new Date(wallNow() - day) } : {}),
+          ...(isExpired ? { notBefore: new Date(wallClockNow() - 90 * day), notAfter: new Date(wallClockNow() - day) } : {}),
         }),
     );
   };

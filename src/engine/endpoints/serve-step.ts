@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Step } from "../../domain/configuration.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Holdable, Holds } from "../clock/holds.ts";
+import type { Holdable, Holds } from "../clock/activity.ts";
 import { answerOf } from "./step-answer.ts";
 
 /** Twice the documented deadline of five seconds: a drip without a duration never makes it. */

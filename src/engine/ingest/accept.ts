@@ -18,7 +18,7 @@ import { maxBatchMessages, type ParsedBody } from "./read-request.ts";
 
 /** What merging a batch's defaults into its messages may cost in total, in bytes: every message carries a copy. */
 const maxMergeCost = 4_000_000;
-/** For the list, of a message that is rejected: it may be far larger than a message can be. */
+/** What is kept of the ids and the event of a rejected message, which may be far larger than a message can be. */
 const maxSeenLength = 500;
 
 export type RequestFacts = {

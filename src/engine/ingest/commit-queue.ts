@@ -1,12 +1,12 @@
-/** Requests that arrive together share a commit: what came in one turn of the event loop is one transaction. */
+/** Requests that arrive together share a commit: those of one turn of the event loop are one transaction. */
 
 import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 
-/** Messages of one transaction: as much as keeps the event loop free for others within some 20 ms. */
+/** Messages per transaction: few enough to free the event loop after some 20 ms. */
 const maxMessages = 2000;
-/** And bytes, for large messages cost more: of bodies, and of what a batch's defaults add to each of its messages. */
+/** Bytes per transaction, because large messages cost more: those of bodies, and those that a batch's defaults add to its messages. */
 const maxBytes = 4_000_000;
 
 type Waiting = {
@@ -15,13 +15,13 @@ type Waiting = {
   reject: (error: unknown) => void;
 };
 
-/** `bytes`: of its body, and of what the batch's defaults add to its messages. */
+/** `bytes` counts the body and what the batch's defaults add to its messages. */
 type WeighedRequest = IncomingRequest & { bytes: number };
 
 type CommitQueueOptions = {
   store: Pick<IngestStore, "commit">;
   activity: Activity;
-  /** After each commit. What it throws is reported, and keeps nobody from an answer. */
+  /** Called after each commit. Its errors are reported, and requests are answered all the same. */
   onCommitted: (committed: CommittedMessage[][], origin: Origin) => void;
   report: (error: unknown) => void;
 };
@@ -80,7 +80,7 @@ export class CommitQueue {
     try {
       committed = this.#options.store.commit(group.map(({ request }) => request));
     } catch (error) {
-      // One request that cannot be committed must not cost those that came with it.
+      // A request that cannot be committed must not fail those that arrived with it.
       if (group.length > 1 && storeFailure(error) === null) for (const each of group) this.#commit([each]);
       else for (const { reject } of group) reject(error);
       return;

@@ -10,21 +10,21 @@ import { problem, type Problem } from "../../domain/problem.ts";
 import { drawUnit } from "../../domain/random.ts";
 import { arrivalLimits, problemOfInput, refuse, serveRequests, type Handle } from "../http-port.ts";
 import type { CommittedMessage } from "../ports.ts";
-import { startTimer } from "../wall.ts";
+import { startTimer } from "../real-time.ts";
 import type { AcceptedRequest } from "./accept.ts";
 
-/** A request that takes longer to arrive is refused: long enough for a phone, short enough to free its connection. */
+/** A request that takes longer to arrive is refused. Long enough for a phone, short enough to free the connection. */
 const arrival = { headersMs: 10_000, requestMs: 30_000 };
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
 export function createIngestServer(handle: Handle, limits = arrival): Server {
-  /** Requests of a connection whose answer has not been sent. */
+  /** Requests of a connection whose answer has not been sent yet. */
   const open = new WeakMap<Socket, Set<ServerResponse>>();
   const newest = new WeakMap<Socket, Exchange>();
 
   const server = createServer({ ...arrivalLimits(limits), keepAliveTimeout: 60_000 });
-  // A client may end its side after its request and still wait for the answer. Node has no option for this, only the member.
+  // A client may close its side after its request and still wait for the answer. Node has no option for this, only the property.
   Object.assign(server, { httpAllowHalfOpen: true });
 
   const record: Handle = (request, response) => {
@@ -33,7 +33,7 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
     open.set(socket, responses.add(response));
     newest.set(socket, { request, response });
     response.once("close", () => responses.delete(response));
-    // Once the server has been closed an answer is the last of its connection, or a busy client would keep it open.
+    // After the server has been closed, each answer is the last of its connection, or a busy client would keep it open.
     response.once("finish", () => {
       if (!server.listening) server.closeIdleConnections();
     });
@@ -92,10 +92,10 @@ export function problemAnswer(response: ServerResponse, refusal: Problem): void 
 /** The first members of a problem's answer. Clients parse `code` and `message`, so both are always strings. */
 const failure = { success: false };
 
-/** Messages that a batch's answer lists, of those that were rejected and of those that are duplicates. Where there are more, it counts them. */
+/** A batch's answer lists at most this many rejected messages, and as many duplicates. When there are more, it gives their number. */
 const maxListed = 100;
 
-/** In `explain` mode: what was not accepted, by its place in the request. */
+/** The answer in `explain` mode: which messages were not accepted, by their index in the request. */
 export function batchAnswer({ messages, surplus }: AcceptedRequest, committed: CommittedMessage[]): string {
   const rejected: { index: number; reason: string; message: string }[] = [];
   const duplicates: { index: number; messageId: string }[] = [];
@@ -124,10 +124,22 @@ export function batchAnswer({ messages, surplus }: AcceptedRequest, committed: C
   });
 }
 
-/** A day: browsers cut it to what they allow. */
+/** `isKept`: the request was kept for the user to adopt the key. */
+export function unknownKeyProblem(writeKey: string | null, isKept: boolean): Problem {
+  if (writeKey === null || writeKey === "") {
+    const message = "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.";
+    return problem(401, "missing_write_key", message);
+  }
+  const message = isKept
+    ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; this request was kept for that.`
+    : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`;
+  return problem(401, "unknown_write_key", message);
+}
+
+/** A day: browsers shorten it to their own limit. */
 const preflightAgeSeconds = 86_400;
 
-/** As a browser library needs it: any origin, with credentials, from a public page to this machine too. */
+/** CORS headers as browser libraries need them: any origin, with credentials, also from a public page to this machine. */
 export function writeCors(request: IncomingMessage, response: ServerResponse): void {
   const { origin } = request.headers;
   if (origin === undefined) return;
@@ -142,7 +154,7 @@ export function writeCors(request: IncomingMessage, response: ServerResponse): v
     response.setHeader("Access-Control-Allow-Private-Network", "true");
 }
 
-/** What the browser library asks for before it sends: all events go to this port and nowhere else. */
+/** The settings that the browser library requests before it sends: all events go to this port and nowhere else. */
 export function browserSettings(writeKey: string, host: string): string {
   return JSON.stringify({
     integrations: {

@@ -10,13 +10,12 @@ import { messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import type { Activity, Origin } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
-import { close, listen } from "../http-port.ts";
+import { close, listen, urlOf } from "../http-port.ts";
 import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore, QueryStore, UnknownKeyRequest } from "../ports.ts";
 import type { Atomically } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { urlOf } from "../url-of.ts";
-import { createTurnBudget, nextTurn, wallNow } from "../wall.ts";
+import { createTurnBudget, nextTurn, wallClockNow } from "../real-time.ts";
 import { acceptRequest, recordMalformed, type RequestFacts } from "./accept.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import {
@@ -28,10 +27,13 @@ import {
   problemAnswer,
   send,
   success,
+  unknownKeyProblem,
   writeCors,
 } from "./ingest-server.ts";
 import {
+  addressOf,
   decompress,
+  headerPairs,
   keyInBody,
   keyInHeader,
   maxRequestBytes,
@@ -43,7 +45,7 @@ import {
 } from "./read-request.ts";
 import type { IngestCall, ParsedBody } from "./read-request.ts";
 
-/** Bytes of bodies that are parsed and checked in one turn of the event loop: as many as one request may have. */
+/** Bytes that are parsed and checked in one turn of the event loop: as many as one request may have. */
 const parsedPerTurn = maxRequestBytes;
 
 /** No source has a longer key, so its requests are not kept. */
@@ -108,7 +110,7 @@ export class Ingest {
     return urlOf(host, await listen(this.#server, host, port));
   }
 
-  /** Lets requests under way end for a moment. */
+  /** Gives requests under way a moment to end. */
   stop(): Promise<void> {
     return close(this.#server, 1000);
   }
@@ -126,7 +128,7 @@ export class Ingest {
     }
   }
 
-  /** False when there is none left, or no source that has the key. */
+  /** Returns false when none is left, or no source has the key. */
   #adoptOldest(writeKey: string): boolean {
     const { store, configuration } = this.#options;
     const kept = store.oldestUnknownKeyRequest(writeKey);
@@ -141,7 +143,7 @@ export class Ingest {
     return true;
   }
 
-  /** Null when nothing in it is a message. */
+  /** Null when it contains no message. */
   #keptRequest(source: Source, kept: UnknownKeyRequest): IncomingRequest | null {
     const call = parsePath(splitTarget(kept.path).path);
     if (call === null || call.call === "settings" || call.call === "metrics") return null;
@@ -249,7 +251,7 @@ export class Ingest {
       const kept = {
         writeKey,
         receivedAt: clock.now(),
-        wallAt: wallNow(),
+        wallAt: wallClockNow(),
         method: request.method ?? "POST",
         path: request.url ?? "/",
         headers: headerPairs(request),
@@ -260,22 +262,7 @@ export class Ingest {
       changes.note("unknown-keys", writeKey, true);
     }
     if (configuration.settings().unknownKeys === "production") return send(response, 200, success);
-    problemAnswer(
-      response,
-      writeKey === null || writeKey === ""
-        ? problem(
-            401,
-            "missing_write_key",
-            "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.",
-          )
-        : problem(
-            401,
-            "unknown_write_key",
-            isKept
-              ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; this request was kept for that.`
-              : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`,
-          ),
-    );
+    problemAnswer(response, unknownKeyProblem(writeKey, isKept));
   }
 
   async #meetsFault(source: Source, socket: Socket, response: ServerResponse): Promise<boolean> {
@@ -284,7 +271,7 @@ export class Ingest {
 
   #facts(source: Source): Pick<RequestFacts, "source" | "destinations" | "receivedAt" | "wallAt" | "isSuppressed"> {
     const { clock, configuration, isSuppressed } = this.#options;
-    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallNow(), isSuppressed };
+    return { source, destinations: configuration.destinations(), receivedAt: clock.now(), wallAt: wallClockNow(), isSuppressed };
   }
 
   #requestFacts(source: Source, { request, call, body }: Received): RequestFacts {
@@ -298,14 +285,4 @@ export class Ingest {
       body,
     };
   }
-}
-
-function addressOf({ socket }: IncomingMessage): string | null {
-  return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
-}
-
-function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
-  return pairs;
 }

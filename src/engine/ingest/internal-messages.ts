@@ -16,7 +16,7 @@ import type { Configuration } from "../pipeline.ts";
 import type { CommittedMessage, IncomingRequest, IngestStore, NewMessage } from "../ports.ts";
 import type { ProfileStore } from "../profile-ports.ts";
 import { route } from "../route/route.ts";
-import { wallNow } from "../wall.ts";
+import { wallClockNow } from "../real-time.ts";
 
 export type InternalMessage =
   | { type: "delete"; userId: string }
@@ -38,7 +38,7 @@ export function createInternalMessages({ store, configuration, clock, onCommitte
   return {
     commit(batches) {
       const requests = batches.map(({ source, messages }) =>
-        requestOf({ source, messages, destinations: configuration.destinations(), now: clock.now(), wallAt: wallNow() }),
+        requestOf({ source, messages, destinations: configuration.destinations(), now: clock.now(), wallAt: wallClockNow() }),
       );
       const { upTo, newest: last } = store.followed();
       const committed = store.commit(requests);

@@ -47,7 +47,7 @@ export function parsePath(path: string): IngestCall | null {
   return writeKey === undefined ? null : { call: "settings", writeKey: decoded(writeKey) };
 }
 
-/** Path and query of a request target, which may also be a whole URL. */
+/** Path and query of a request target, which may also be a full URL. */
 export function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf("?");
   if (mark < 0) return { path: target, query: new URLSearchParams() };
@@ -86,7 +86,7 @@ const tooLarge = (): Problem =>
     `The request is over the limit of ${maxRequestBytes} bytes, counted after decompression too. Send smaller batches.`,
   );
 
-/** The bytes as sent, or null when the client went away. */
+/** The bytes as sent, or null when the client disconnected. */
 export function readBody(request: IncomingMessage): Promise<Buffer | Problem | null> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -122,7 +122,7 @@ export async function decompress(body: Buffer, encoding: string | undefined): Pr
     case "x-gzip":
       return run(gunzip, body, "gzip");
     case "deflate":
-      // Some clients send the bare deflate stream, without the two bytes of zlib's header.
+      // Some clients send a raw deflate stream, without zlib's two header bytes.
       return run(hasZlibHeader(body) ? inflate : inflateRaw, body, "deflate");
     case "br":
       return run(brotliDecompress, body, "br");
@@ -130,7 +130,7 @@ export async function decompress(body: Buffer, encoding: string | undefined): Pr
       return problem(
         400,
         "unsupported_encoding",
-        `Content-Encoding ${JSON.stringify(encoding)} is not known here. Send gzip, deflate, br, or no compression.`,
+        `Content-Encoding ${JSON.stringify(encoding)} is not supported. Send gzip, deflate, br, or no compression.`,
       );
   }
 }
@@ -155,7 +155,7 @@ const maxDepth = 500;
 /** Messages of a batch, as at the hosted service. */
 export const maxBatchMessages = 2500;
 
-/** `spans` are those of the first items, one more than a batch may have; the last of all items ends at `end`. */
+/** `spans` has those of the first items, up to one more than a batch may have. The last item ends at `end`. */
 export type ParsedBody = { root: JsonObject; items: Json[]; spans: Span[]; end: number };
 
 export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem {
@@ -195,7 +195,7 @@ export function replayBody(body: Uint8Array, span: { offset: number; size: numbe
   const message = bytes.subarray(span.offset, span.offset + span.size);
   const value = isProblem(parsed) ? null : valueOf(message);
   if (isProblem(parsed) || !isObject(value)) {
-    return problem(409, "not_replayable", "This was rejected because it is no message at all, so there is nothing to send again.");
+    return problem(409, "not_replayable", "This record is not a message, so it cannot be replayed.");
   }
   const comma = Object.keys(value).length === 0 ? "" : ",";
   const replayed = Buffer.concat([message.subarray(0, -1), Buffer.from(`${comma}"messageId":${JSON.stringify(randomUUID())}}`)]);
@@ -205,11 +205,23 @@ export function replayBody(body: Uint8Array, span: { offset: number; size: numbe
   return Buffer.concat([Buffer.from(`{"batch":[`), replayed, Buffer.from(defaults === "{}" ? "]}" : `],${defaults.slice(1)}`)]);
 }
 
-/** What is over the limit of a batch is on record as one span of several messages. */
+/** The messages over the limit of a batch are recorded as one span, which is not JSON. */
 function valueOf(message: Buffer): Json {
   try {
     return JSON.parse(message.toString("utf8")) as Json;
   } catch {
     return null;
   }
+}
+
+/** The client's address, an IPv4 one in its usual spelling. */
+export function addressOf({ socket }: IncomingMessage): string | null {
+  return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
+}
+
+/** The headers as they arrived, in their order and spelling. */
+export function headerPairs({ rawHeaders }: IncomingMessage): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i] ?? "", rawHeaders[i + 1] ?? ""]);
+  return pairs;
 }

@@ -19,7 +19,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
 import type { Atomically, ProfileChange, ProfileStore } from "../profile-ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { startTimer, watchLoop, type WallTimer } from "../wall.ts";
+import { startTimer, watchLoop, type RealTimer } from "../real-time.ts";
 import { follow, type Followed } from "./follow.ts";
 
 /**
@@ -68,7 +68,7 @@ export class Follower {
   /** What an advance of the clock waits for: its own messages, up to the newest of them. What is followed beyond is arrivals. */
   #own: { upTo: MessageRowId; work: Work } | null = null;
   #scheduled = false;
-  #timer: WallTimer | null = null;
+  #timer: RealTimer | null = null;
   #failing: unknown = null;
   #rows = fewestRows;
   /** What of a slice is for reading messages: less than all of it where others make much of each change. */

@@ -1,6 +1,6 @@
 /**
- * Which destinations a message goes to: one decision, with its reason, for each destination connected to its
- * source; and the payloads that its deliveries will carry, made once.
+ * Decides which destinations a message goes to: one decision, with its reason, for each destination connected to its
+ * source; and creates the payloads of its deliveries, one of each shape.
  */
 
 import type { CheckedMessage } from "../../domain/check.ts";

@@ -8,7 +8,7 @@ import type { Destination, Source, Step } from "../../domain/configuration.ts";
 import { isProblem, problem, type Problem } from "../../domain/problem.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { IngestClient } from "../ingest/ingest-client.ts";
+import type { IngestClient } from "../messages.ts";
 import type { Configuration, EndpointView, Endpoints, SourceDraft, Workspace, Workspaces } from "../pipeline.ts";
 import type { QueryStore } from "../ports.ts";
 import type { Audiences } from "../profile-pipeline.ts";

@@ -3,7 +3,7 @@
 import type { Source } from "../../../src/domain/configuration.ts";
 import { snakeCase } from "../../../src/domain/snake-case.ts";
 import type { Rule } from "../../../src/domain/rules.ts";
-import type { Store } from "../../../src/engine/ports.ts";
+import type { Store } from "../../../src/engine/store-ports.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { startProgram, startScript, watchLoop, type Child, type Program } from "../children.ts";
 import { addDestination, addSource, fill } from "../fill.ts";

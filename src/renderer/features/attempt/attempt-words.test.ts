@@ -55,7 +55,7 @@ describe("what an attempt came to", () => {
   });
 
   test("says of a late answer how much of it had come", () => {
-    const message = "After 5 seconds the time for the whole answer was over, after 1184 of 4096 bytes of the answer's body.";
+    const message = "No complete response within 5 s: timed out after 1184 of 4096 bytes of the response body.";
     const attempt = anAttempt({
       outcome: "timeout",
       error: { code: "timeout", message },
@@ -69,7 +69,7 @@ describe("what an attempt came to", () => {
   test("says of an answer that was cut short that its status does not count", () => {
     const attempt = anAttempt({
       outcome: "connection_error",
-      error: { code: "body_cut_short", message: "The receiver closed the connection after 50 of 100 bytes of the answer's body." },
+      error: { code: "body_cut_short", message: "The receiver closed the connection after 50 of 100 bytes of the response body." },
     });
     expect(said(attempt, { state: "expired" })).toMatch(
       /body\. The status 503 does not count, because the response is incomplete\. Not retried, because the retry window closed\.$/,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTurnBudget, nextTurn } from "./wall.ts";
+import { createTurnBudget, nextTurn } from "./real-time.ts";
 
 /** The turn of the event loop in which each piece was done, from 0. */
 async function turnsOf(costs: number[], perTurn: number): Promise<number[]> {

@@ -1,30 +1,29 @@
 /**
- * Sends deliveries. Takes up those that are queued or due, as many as keep the lanes busy, and begins a round with each;
- * has what comes of them put on record in batches; asks the store for the next due time and sleeps until then.
+ * Decides which delivery is sent when. It claims those that are queued or due, as many as keep the lanes busy, and begins
+ * a round with each; the recorder stores the results in batches. Then it asks the store for the next due time and sleeps.
  *
- * A delivery is `sending` in the store from the moment it is taken up, and has a round for as long as an
- * attempt of it is under way: it is never taken up twice.
+ * A delivery is `sending` in the store from the moment it is claimed, and has a round for as long as an attempt of it
+ * is under way: it is never claimed twice.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
-import type { Activity, Origin, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Holds } from "../clock/holds.ts";
 import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, DeliveryStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
-import { startTimer, type WallTimer } from "../wall.ts";
+import { startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import { OwnDeliveries } from "./own-deliveries.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { Trust } from "./dial.ts";
 
-/** Bodies of rounds under way that a destination may hold in memory; beyond it, it takes up no more. */
+/** Bodies in memory of the rounds of one destination; beyond it, no more of its deliveries are claimed. */
 const maxBytesUnderWay = 32 * 1024 * 1024;
 
-/** How many deliveries are taken up at once: long enough to keep the lanes busy, short enough for the event loop. */
+/** How many deliveries are claimed at once: enough to keep the lanes busy, few enough for the event loop. */
 const claimAtOnce = 128;
 
 /** Overdue deliveries start this far apart, all of them within a minute. */
@@ -34,7 +33,7 @@ const overdueSpreadMs = 60_000;
 /** How long a stop waits for attempts under way. */
 const drainMs = 3000;
 
-type StationOptions = {
+type DeliverySchedulerOptions = {
   store: DeliveryStore;
   configuration: RoundsOptions["configuration"] & { destinations(): Destination[] };
   clock: Clock;
@@ -46,8 +45,8 @@ type StationOptions = {
   report: (error: unknown) => void;
 };
 
-export class Station {
-  readonly #options: StationOptions;
+export class DeliveryScheduler {
+  readonly #options: DeliverySchedulerOptions;
   readonly #recorder: Recorder;
   readonly #lanes: Lanes;
   readonly #rounds: Rounds;
@@ -56,9 +55,9 @@ export class Station {
   #kicks: Work[] = [];
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #stopping = false;
-  #retryAfterError: WallTimer | null = null;
+  #retryAfterError: RealTimer | null = null;
 
-  constructor(options: StationOptions) {
+  constructor(options: DeliverySchedulerOptions) {
     this.#options = options;
     const { configuration, store, trust, changes, onAttempts, report } = options;
     this.#lanes = createLanes({ trust, connections: () => configuration.settings().laneConnections, report });
@@ -87,15 +86,15 @@ export class Station {
     this.kick();
   }
 
-  /** After a time in which nothing could run: each overdue delivery runs once, apart from the others. */
+  /** After a time in which nothing could run: spaces the overdue deliveries out, and each runs once. */
   spreadOverdue(): void {
     this.#options.store.spreadOverdue(this.#options.clock.now(), overdueGapMs, overdueSpreadMs);
     this.kick();
   }
 
   /**
-   * Something may have become ready: looked at in the next turn of the event loop. In a stop nothing is taken up any
-   * more, but what ends is still put on record: the stop waits for that.
+   * Something may have become ready: checks in the next turn of the event loop. During a stop nothing more is claimed,
+   * but what ends is still recorded: the stop waits for that.
    */
   kick(origin: Origin = "own"): void {
     const isScheduled = this.#kicks.length > 0;
@@ -109,7 +108,7 @@ export class Station {
         if (this.#stopping) this.#recorder.flush();
         else this.#pump();
       } catch (error) {
-        // What the store knows of is its trouble, and told once.
+        // The store reports its own failures, once.
         if (storeFailure(error) === null) this.#options.report(error);
         this.#retryAfterError?.cancel();
         this.#retryAfterError = startTimer(1000, () => this.kick());
@@ -131,7 +130,7 @@ export class Station {
     return this.#rounds.hasOwn || this.#own.areUnsettled();
   }
 
-  /** Whether a delivery of an advance's own could be sent now, and waits behind others for a place that the clock does not have to free. */
+  /** Whether one of an advance's own deliveries could be sent now, and waits for a connection that becomes free without the clock. */
   hasOwnWaiting(): boolean {
     if (this.#rounds.hasOwnInLane) return true;
     return this.#options.configuration.destinations().some((destination) => {
@@ -140,7 +139,7 @@ export class Station {
     });
   }
 
-  /** Whether anything waits for a connection's place, or could be taken up now. */
+  /** Whether anything waits for a connection, or could be claimed now. */
   hasQueued(): boolean {
     return this.#lanes.hasWaiting() || this.#hasRunnable();
   }
@@ -150,7 +149,7 @@ export class Station {
     return enabled.some(({ id }) => this.#options.store.countRunnable(id, this.#options.clock.now(), 1) > 0);
   }
 
-  /** Ends what is under way as if it had not been made, lets `empty` empty the store, and goes on. */
+  /** Stops what is under way without recording it, lets `empty` empty the store, and goes on. */
   async clear(empty: () => void): Promise<void> {
     this.#stopping = true;
     try {
@@ -166,7 +165,7 @@ export class Station {
   }
 
   /**
-   * Nothing new starts; what is under way gets a moment to end, and is as if not made if it does not. What a test
+   * Nothing new starts. What is under way gets a moment to end, and is not recorded if it does not. What a test
    * endpoint holds gets it too, unless the clock is paused: then it cannot end.
    */
   async stop(): Promise<void> {
@@ -191,11 +190,11 @@ export class Station {
     const { configuration, store, clock } = this.#options;
     const destinations = configuration.destinations();
     const enabled = destinations.filter((destination) => destination.enabled);
-    for (const destination of enabled) this.#take(destination);
+    for (const destination of enabled) this.#claim(destination);
     let next = store.nextDueAt(enabled.filter((destination) => this.#room(destination) > 0).map(({ id }) => id));
     for (const destination of destinations) {
       if (destination.enabled) continue;
-      const end = this.#expireHeld(destination);
+      const end = this.#expirePaused(destination);
       if (end !== null && (next === null || end < next)) next = end;
     }
     this.#sleepUntil(next);
@@ -203,7 +202,7 @@ export class Station {
     if (enabled.some((destination) => this.#room(destination) > 0 && store.countRunnable(destination.id, clock.now(), 1) > 0)) this.kick();
   }
 
-  #take(destination: Destination): void {
+  #claim(destination: Destination): void {
     const limit = this.#room(destination);
     if (limit <= 0) return;
     for (const delivery of this.#options.store.claim(destination.id, this.#options.clock.now(), limit))
@@ -212,7 +211,7 @@ export class Station {
 
   /** How many more deliveries keep the least busy lane of a destination busy. */
   #room(destination: Destination): number {
-    // What cannot be put on record is not sent either, or it would pile up in memory.
+    // What cannot be recorded is not sent, or it would pile up in memory.
     if (this.#recorder.failure !== null) return 0;
     if (this.#rounds.bytesUnderWay(destination.id) > maxBytesUnderWay) return 0;
     const wanted = this.#options.configuration.settings().laneConnections * 3;
@@ -220,14 +219,14 @@ export class Station {
     return Math.min(claimAtOnce, wanted - Math.min(wanted, ...loads));
   }
 
-  /** A disabled destination holds its deliveries while their windows run on. Answers when the next window ends. */
-  #expireHeld(destination: Destination): number | null {
-    // What is queued to expire is still held in the store, and would be found again.
+  /** The deliveries of a disabled destination are paused, but their windows run on. Returns when the next window ends. */
+  #expirePaused(destination: Destination): number | null {
+    // What has expired here is still paused in the store, and would be found again.
     if (this.#recorder.failure !== null) return null;
     const { store, configuration, clock } = this.#options;
     const { windowMs } = configuration.retryProfileOf(destination);
     const now = clock.now();
-    for (const deliveryId of store.heldPastWindow(destination.id, now, windowMs)) {
+    for (const deliveryId of store.pausedPastWindow(destination.id, now, windowMs)) {
       this.#recorder.transition(
         { deliveryId, at: now, state: "expired", reason: "window_closed_while_disabled", nextAttemptAt: null },
         null,

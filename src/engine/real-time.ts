@@ -1,13 +1,13 @@
 /**
  * Real time, for what lives outside the pipeline's clock: deadlines of real sockets, durations, log times, pacing.
- * Together with the clock itself, the only place that touches the platform's timers.
+ * The only file beside the clock that uses the platform's timers.
  */
 
 import { performance } from "node:perf_hooks";
 
-export type WallTimer = { cancel(): void };
+export type RealTimer = { cancel(): void };
 
-export function wallNow(): number {
+export function wallClockNow(): number {
   return Date.now();
 }
 
@@ -15,32 +15,32 @@ export function monotonic(): number {
   return performance.now();
 }
 
-/** Keeps the process alive until it has fired or is cancelled. */
-export function startTimer(ms: number, run: () => void): WallTimer {
+/** Keeps the process alive until it fires or is cancelled. */
+export function startTimer(ms: number, run: () => void): RealTimer {
   const timer = setTimeout(run, ms);
   return { cancel: () => clearTimeout(timer) };
 }
 
 /** For upkeep: never keeps the process alive. */
-export function startIdleTimer(ms: number, run: () => void): WallTimer {
+export function startIdleTimer(ms: number, run: () => void): RealTimer {
   const timer = setTimeout(run, ms);
   timer.unref();
   return { cancel: () => clearTimeout(timer) };
 }
 
-/** Work that is long is cut into slices, with a turn of the event loop after each. */
+/** Long work is cut into slices, with a turn of the event loop after each. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Runs it once everything that had arrived at a socket by now is handled. The first turn may be the end of a poll that began earlier. */
+/** Runs it once everything that has arrived at a socket by now is handled. The first turn may end a poll that began earlier. */
 export function runAfterPoll(run: () => void): void {
   setImmediate(() => setImmediate(run));
 }
 
 /**
- * Pieces of work share the turns of the event loop: a turn has so much of it, or one larger piece. Resolves, in order, when the piece
- * may be done, which must be at once.
+ * Shares the turns of the event loop among pieces of work: a turn has room for this much work, or for one larger piece. Resolves, in
+ * order, when a piece may run; the caller must run it at once.
  */
 export function createTurnBudget(perTurn: number): (cost: number) => Promise<void> {
   const waiting: { cost: number; resolve: () => void }[] = [];
@@ -71,7 +71,7 @@ export function createTurnBudget(perTurn: number): (cost: number) => Promise<voi
   };
 }
 
-/** How much of the time since it was asked last the event loop was at work: 0 for none, 1 for all of it. */
+/** Returns a function that says how busy the event loop was since its last call: 0 for idle, 1 for busy all the time. */
 export function watchLoop(): () => number {
   let before = performance.eventLoopUtilization();
   return () => {

@@ -1,5 +1,6 @@
-import { expect, test as base } from "vitest";
+import { afterEach, expect, test as base, vi } from "vitest";
 import { starting, until } from "../../test/support/running-app.ts";
+import { createRate } from "./whole-pipeline.ts";
 
 const test = base.extend("start", starting);
 
@@ -47,4 +48,25 @@ test.for([
   ];
   expect(lists.map(({ items }) => items.length)).toEqual(left);
   expect(await app.call("settings.get", {})).toEqual(settings);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+test("a rate is the mean of five seconds, which forgets what is older", () => {
+  const now = vi.spyOn(performance, "now").mockReturnValue(10_500);
+  const rate = createRate();
+  expect(rate.perSecond()).toBe(0);
+  rate.add(10);
+  rate.add(5);
+  expect(rate.perSecond()).toBe(3);
+  const rates = [11_000, 14_999, 15_000, 16_000].map((at) => {
+    now.mockReturnValue(at);
+    rate.add(1);
+    return rate.perSecond();
+  });
+  expect(rates).toEqual([3.2, 3.4, 0.6, 0.6]);
+  now.mockReturnValue(60_000);
+  expect(rate.perSecond()).toBe(0);
 });

@@ -4,14 +4,13 @@ import type { DeliveryId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
-import { Activity } from "../clock/activity.ts";
-import { Holds } from "../clock/holds.ts";
+import { Activity, Holds } from "../clock/activity.ts";
 import { createConfiguration } from "../configuration.ts";
-import { nextTurn } from "../wall.ts";
-import { Station } from "./station.ts";
+import { nextTurn } from "../real-time.ts";
+import { DeliveryScheduler } from "./delivery-scheduler.ts";
 import { createTrust } from "./dial.ts";
 
-/** A station with two disabled destinations, each of which holds a delivery whose first attempt was at the start of time. */
+/** A scheduler with two disabled destinations, each of which holds a delivery whose first attempt was at the start of time. */
 function startWithHeld() {
   const { db, store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
@@ -27,7 +26,7 @@ function startWithHeld() {
     configuration.updateDestination(made.id, { enabled: false });
   }
   const reported: unknown[] = [];
-  const station = new Station({
+  const scheduler = new DeliveryScheduler({
     store,
     configuration,
     clock,
@@ -38,24 +37,24 @@ function startWithHeld() {
     onAttempts: () => {},
     report: (error) => reported.push(error),
   });
-  onTestFinished(() => station.stop());
-  return { db, store, clock, station, reported };
+  onTestFinished(() => scheduler.stop());
+  return { db, store, clock, scheduler, reported };
 }
 
 test("while the store refuses records, held deliveries whose window has ended are not expired again and again", async () => {
-  const { db, store, clock, station, reported } = startWithHeld();
-  station.start();
+  const { db, store, clock, scheduler, reported } = startWithHeld();
+  scheduler.start();
   await nextTurn();
   db.exec("CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END");
   clock.advanceBy(5 * 60 * 60 * 1000);
   for (let turn = 0; turn < 5; turn += 1) {
-    station.kick();
+    scheduler.kick();
     await nextTurn();
   }
   expect(clock.scheduled()).toEqual([]);
   expect(store.countByState()).toMatchObject({ waiting: 2, expired: 0 });
   db.exec("DROP TRIGGER full");
-  station.kick();
+  scheduler.kick();
   await nextTurn();
   expect(store.countByState()).toMatchObject({ waiting: 0, expired: 2 });
   const expired = db.prepare("SELECT delivery_id FROM transitions WHERE reason = 'window_closed_while_disabled' ORDER BY 1").pluck();

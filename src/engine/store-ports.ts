@@ -1,0 +1,83 @@
+/** What the configuration and the upkeep need of a store, and the store as a whole. The rules of `ports.ts` hold here too. */
+
+import type { CustomRetryProfile, Destination, Settings, SimulatedClient, Source, TestEndpoint } from "../domain/configuration.ts";
+import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
+import type { Problem } from "../domain/problem.ts";
+import type { ClockStore, DeliveryStore, IngestStore, QueryStore } from "./ports.ts";
+import type { Atomically, ComputedStore, DeletionStore, ProfileStore, RuleStore } from "./profile-ports.ts";
+
+export type ConfigurationStore = {
+  sources(): Source[];
+  insertSource(source: Omit<Source, "id">): Source;
+  updateSource(source: Source): void;
+  deleteSource(id: SourceId): void;
+
+  destinations(): Destination[];
+  /** Webhooks without an id get one. */
+  insertDestination(destination: NewDestination): Destination;
+  updateDestination(destination: NewDestination & { id: DestinationId }): Destination;
+  deleteDestination(id: DestinationId): void;
+
+  endpoints(): TestEndpoint[];
+  insertEndpoint(endpoint: Omit<TestEndpoint, "id">): TestEndpoint;
+  updateEndpoint(endpoint: TestEndpoint): void;
+  deleteEndpoint(id: EndpointId): void;
+
+  retryProfiles(): CustomRetryProfile[];
+  insertRetryProfile(profile: Omit<CustomRetryProfile, "id">): CustomRetryProfile;
+  updateRetryProfile(profile: CustomRetryProfile): void;
+  deleteRetryProfile(id: RetryProfileId): void;
+
+  settings(): Settings;
+  saveSettings(settings: Settings): void;
+};
+
+export type NewDestination = Omit<Destination, "id" | "webhooks"> & {
+  webhooks: { id?: WebhookId; url: string; headers: Record<string, string> }[];
+};
+
+/** How the simulated clients are set up. What they hold is in memory only. */
+export type ClientStore = {
+  clients(): SimulatedClient[];
+  insertClient(client: Omit<SimulatedClient, "id">): SimulatedClient;
+  updateClient(client: SimulatedClient): void;
+  deleteClient(id: ClientId): void;
+};
+
+/** For keeping the data small. */
+export type UpkeepStore = {
+  /** Removes up to `limit` settled messages beyond the limits; returns how many. Count and bytes are of accepted ones. Pinned messages stay. */
+  removeOld(limits: { maxMessages: number | null; maxBytes?: number | null; olderThanWall: number | null }, limit: number): number;
+  /** What rejected and duplicate messages take. */
+  rejectedBytes(): number;
+  /** Removes the oldest of them beyond so many bytes, up to `limit`; returns how many. Pinned messages stay, and the newest. */
+  removeRejected(maxBytes: number, limit: number): number;
+  /** Removes all messages and everything that belongs to them, and requests kept for unknown write keys; ids start again. */
+  clearMessages(): void;
+  /** Removes the configuration too, except settings. */
+  clearEverything(): void;
+};
+
+/** For knowing whether the data can be trusted. */
+export type HealthStore = {
+  /** What is wrong with the data file; null when nothing is known to be. */
+  trouble(): Problem | null;
+  /** Notes an error that a call of the store threw; ignores all others. */
+  noteFailure(error: unknown): void;
+  /** Watches the files from now on, and calls back when the trouble has changed. */
+  watch(onChange: () => void): void;
+};
+
+export type Store = ConfigurationStore &
+  ClientStore &
+  ClockStore &
+  IngestStore &
+  DeliveryStore &
+  QueryStore &
+  UpkeepStore &
+  ProfileStore &
+  ComputedStore &
+  DeletionStore &
+  RuleStore &
+  HealthStore &
+  Atomically & { close(): void };

@@ -12,6 +12,7 @@ import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
 import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
 import type { Db } from "./open.ts";
+import type { Transactions } from "./transactions.ts";
 
 const sending = stateCode("sending");
 const queued = stateCode("queued");
@@ -27,7 +28,7 @@ type Claimable = {
   first_attempt_at: number | null;
 };
 
-export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore, "countByState"> {
+export function createDeliveryStore(db: Db, counts: Counts, transactions: Transactions): Omit<DeliveryStore, "countByState"> {
   const claimable = "SELECT id, message_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
   const due = db.prepare<[number, number, number], Claimable>(
     `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
@@ -81,24 +82,7 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
     counts.message(id, before, { ...before, state });
   }
 
-  /** One transaction; counts that belong to a failed one are forgotten. */
-  function writing<Args extends unknown[], Result>(write: (...args: Args) => Result): (...args: Args) => Result {
-    const run = db.transaction((...args: Args) => {
-      const result = write(...args);
-      counts.flush();
-      return result;
-    });
-    return (...args) => {
-      try {
-        return run(...args);
-      } catch (error) {
-        counts.discard();
-        throw error;
-      }
-    };
-  }
-
-  const claimRows = writing((destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
+  const claimRows = transactions.wrap((destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
     rows.map((row) => {
       take.run(row.id);
       counts.delivery(destinationId, row.state, -1);
@@ -125,7 +109,7 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
       return rows.length === 0 ? [] : claimRows(destinationId, rows);
     },
 
-    record: writing((attempts: AttemptRecord[], transitions: Transition[]): void => {
+    record: transactions.wrap((attempts: AttemptRecord[], transitions: Transition[]): void => {
       const deliveries = new Map<number, Touched | null>();
       const messages = new Map<number, { attempts: number; lastStatus: number | null }>();
       /** Null when retention has taken it, with its message, since the attempt began. */
@@ -186,7 +170,7 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
       for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
     }),
 
-    requeueInterrupted: writing((now: number): number => {
+    requeueInterrupted: transactions.wrap((now: number): number => {
       const rows = db.prepare<[], DeliveryRow>(`${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`).all();
       const lastRound = db.prepare<[number], number | null>("SELECT max(round) FROM attempts WHERE delivery_id = ?").pluck();
       const back = db.prepare(`UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`);
@@ -200,7 +184,7 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
       return rows.length;
     }),
 
-    spreadOverdue: writing((now: number, gapMs: number, atMostMs: number): number => {
+    spreadOverdue: transactions.wrap((now: number, gapMs: number, atMostMs: number): number => {
       const rows = db
         .prepare<[number], DeliveryRow>(
           `${inState} WHERE c.state = ${waiting} AND c.n > 0 AND d.state = ${waiting} AND d.next_attempt_at < ? ORDER BY d.next_attempt_at, d.id`,

@@ -10,6 +10,7 @@ import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
 import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
+import type { Transactions } from "./transactions.ts";
 
 type Old = MessageKind & { id: number; request_id: number; quotaBytes: number | null };
 
@@ -53,9 +54,9 @@ const configurationTables = [
   ...["audiences", "computed_traits"],
 ];
 
-type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
+type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; transactions: Transactions };
 
-export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
+export function createUpkeepStore({ db, counts, postings, transactions }: UpkeepStoreOptions): UpkeepStore {
   const accepted = db
     .prepare<[], number | null>(
       `SELECT sum(n) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
@@ -96,6 +97,8 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
 
   /** Where the last pass stopped: messages before it are pinned or still moving. */
   let passed = 0;
+  const place = { rollback: () => void (passed = 0) };
+  transactions.onReload(place.rollback);
 
   /** Whether the file holds more than it may, beside what was not accepted. */
   function createSizeTest(maxBytes: number | null): () => boolean {
@@ -106,7 +109,8 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
 
   type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
 
-  const remove = db.transaction(({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
+  const remove = transactions.wrap(({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
+    transactions.changes(place);
     const requests = new Set<number>();
     const removed = new Set<number>();
     let acceptedRemoved = 0;
@@ -135,7 +139,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
     return removed.size;
   });
 
-  const removeRejected = db.transaction((maxBytes: number, limit: number): number => {
+  const removeRejected = transactions.wrap((maxBytes: number, limit: number): number => {
     const requests = new Set<number>();
     const removed = new Set<number>();
     for (const message of oldestRejected.all(limit)) {
@@ -151,18 +155,9 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   function finish(removed: ReadonlySet<number>, requests: ReadonlySet<number>): void {
     postings.remove(removed);
     for (const id of requests) removeEmptyRequest.run(id);
-    counts.flush();
   }
 
-  /** After a transaction that did not come to its end. */
-  function recover(error: unknown): never {
-    counts.discard();
-    postings.invalidate();
-    passed = 0;
-    throw error;
-  }
-
-  /** Answers whether it went: a message that still moves stays. */
+  /** Returns whether the message was removed: one that is still moving stays. */
   function removeWithAll({ id, sourceId, type, state, quotaBytes }: Old): boolean {
     const deliveries = deliveriesOf.all(id);
     if (deliveries.some((delivery) => !isSettled(deliveryStateAt(delivery.state)))) return false;
@@ -184,14 +179,12 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   }
 
   function clear(tables: string[]): void {
-    db.transaction(() => {
+    transactions.run(() => {
       for (const table of tables) db.exec(`DELETE FROM ${table}`);
       db.exec("DELETE FROM meta WHERE key = 'followed'");
       db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
-    })();
-    passed = 0;
-    counts.discard();
-    forgetRecent();
+      transactions.reload();
+    });
   }
 
   return {
@@ -199,20 +192,11 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
       const count = maxMessages === null ? 0 : Math.max(0, ((accepted.get() as number | null) ?? 0) - maxMessages);
       const isTooLarge = createSizeTest(maxBytes);
       if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
-      try {
-        return remove({ count, isTooLarge, olderThanWall }, limit);
-      } catch (error) {
-        return recover(error);
-      }
+      return remove({ count, isTooLarge, olderThanWall }, limit);
     },
     rejectedBytes: () => counts.rejectedBytes(),
     removeRejected(maxBytes, limit) {
-      if (counts.rejectedBytes() <= maxBytes) return 0;
-      try {
-        return removeRejected(maxBytes, limit);
-      } catch (error) {
-        return recover(error);
-      }
+      return counts.rejectedBytes() <= maxBytes ? 0 : removeRejected(maxBytes, limit);
     },
     clearMessages: () => clear([...recordTables, ...profileTables]),
     clearEverything: () => clear([...recordTables, ...profileTables, ...configurationTables]),

@@ -6,7 +6,7 @@
 import { checkCall } from "./calls.ts";
 import type { Alias, CallType, Group, Identify, Page, Screen, Track } from "./calls.ts";
 import { AnalyticsError } from "./errors.ts";
-import type { NotSentError } from "./errors.ts";
+import type { NotSentError } from "./outbox.ts";
 import type { ClientEvent, ClientState, FlushReason, Happening } from "./events.ts";
 import { isDebugged, logLine } from "./log.ts";
 import { readEndpoint, readFlushOptions, readOptions } from "./options.ts";

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Agent } from "node:http";
 import { AnalyticsError } from "./errors.ts";
-import type { NotSentError } from "./errors.ts";
+import type { NotSentError } from "./outbox.ts";
 import type { ClientEvent } from "./events.ts";
 import { realTime } from "./time.ts";
 import type { Time } from "./time.ts";

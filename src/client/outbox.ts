@@ -8,8 +8,8 @@
  * and only then the next one begins.
  */
 
-import { NotSentError } from "./errors.ts";
-import type { UnsentMessage } from "./errors.ts";
+import type { CallType } from "./calls.ts";
+import { AnalyticsError } from "./errors.ts";
 import type { Happening } from "./events.ts";
 import { delayBefore, isRetried } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
@@ -168,4 +168,32 @@ function errorOf(batch: Batch, failure: string, tries: number, outcome: Outcome)
     status: answerOf(outcome)?.status ?? null,
     cause: "error" in outcome ? outcome.error : undefined,
   });
+}
+
+/** A message as it would have gone over the wire: the members of its call, and `type`, `messageId` and `timestamp`. */
+export type UnsentMessage = { type: CallType; messageId: string } & Record<string, unknown>;
+
+/** A batch that was given up. A message of it is queued again by `const { type, ...call } = message; analytics.call(type, call)`. */
+export class NotSentError extends AnalyticsError {
+  override name = "NotSentError";
+  readonly messages: UnsentMessage[];
+  readonly batchId: string;
+  readonly tries: number;
+  /** Of the last answer; null when none came. */
+  readonly status: number | null;
+
+  constructor(details: {
+    message: string;
+    messages: UnsentMessage[];
+    batchId: string;
+    tries: number;
+    status: number | null;
+    cause: unknown;
+  }) {
+    super("not_sent", details.message, null, details.cause);
+    this.messages = details.messages;
+    this.batchId = details.batchId;
+    this.tries = details.tries;
+    this.status = details.status;
+  }
 }

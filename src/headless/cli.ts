@@ -23,11 +23,11 @@ const commands: Record<string, Command> = {
   },
   doctor: {
     summary: "Checks a data directory, also while Hookyard runs on it. Changes nothing.",
-    run: async (options) => (await import("./doctor-command.ts")).doctorCommand(options),
+    run: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
   },
   backup: {
     summary: "Copies the data into one file, also while Hookyard runs on it.",
-    run: async (options) => (await import("./backup-command.ts")).backupCommand(options),
+    run: async (options) => (await import("./data-commands.ts")).backupCommand(options),
   },
 };
 

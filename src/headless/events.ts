@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";
 import type { WallTimer } from "../engine/wall.ts";
 import { startIdleTimer } from "../engine/wall.ts";
-import { guardHeaders } from "./json-answer.ts";
+import { guardHeaders } from "./json.ts";
 
 /** Below the 30 to 60 seconds after which proxies give up on a silent connection. */
 const heartbeatMs = 15_000;

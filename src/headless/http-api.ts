@@ -3,21 +3,17 @@
  * `serve` starts it. It takes no messages in, sends no CORS headers, and no request ends it: each gets an answer.
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
 import { changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
-import type { Problem } from "../domain/problem.ts";
-import { isProblem, problem } from "../domain/problem.ts";
+import { type Problem, isProblem, problem } from "../domain/problem.ts";
 import { answerBadInput, arrivalLimits, close, listen, serveRequests } from "../engine/http-port.ts";
 import { urlOf } from "../engine/url-of.ts";
 import { streamChanges } from "./events.ts";
-import type { Guard } from "./guard.ts";
-import { createGuard } from "./guard.ts";
-import { answerJson, answerProblem } from "./json-answer.ts";
-import { readJsonObject } from "./request-body.ts";
+import { type Guard, createGuard } from "./guard.ts";
+import { answerJson, answerProblem, readJsonObject } from "./json.ts";
 import { inputOf, matchPath } from "./routes.ts";
 import type { StaticPages } from "./static-pages.ts";
 

@@ -1,7 +1,7 @@
 /** The store on SQLite: one database, one writer, this process. `app.ts` opens it; the engine knows it by the roles of `ports.ts`. */
 
 import type { Store } from "../engine/ports.ts";
-import { createClockStore } from "./clock-store.ts";
+import { createClockStore } from "./configuration-store.ts";
 import { createComputedStore } from "./computed-store.ts";
 import { createConfigurationStore } from "./configuration-store.ts";
 import { Counts } from "./counts.ts";

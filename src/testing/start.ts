@@ -1,7 +1,8 @@
+import { readFile } from "node:fs/promises";
 import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
-import type { ScenarioExpectationResult } from "../contract/scenarios.ts";
+import type { ScenarioExpectationResult, ScenarioReport } from "../contract/scenarios.ts";
 import type { Json } from "../domain/json.ts";
-import { checkScenario, type ReadScenario } from "../scenarios/file/read-scenario.ts";
+import { checkScenario, type ReadScenario, readScenario } from "../scenarios/file/read-scenario.ts";
 import type {
   AdvanceInput,
   ChangeInput,
@@ -20,6 +21,7 @@ import { startTimeOf } from "../scenarios/run/run-scenario.ts";
 import { Session } from "../scenarios/run/session.ts";
 import { setUp } from "../scenarios/run/set-up.ts";
 import { takeStep } from "../scenarios/run/take-step.ts";
+import { runRead } from "../scenarios/run/run-file.ts";
 import { startPipeline } from "./pipeline.ts";
 
 /** What a scenario file has above its steps: `docs/scenarios.md` has all of it. */
@@ -162,4 +164,9 @@ function withPlace(message: string, path: Path): string {
     .join("")
     .replace(/^\./, "");
   return place === "" ? message : `${place}: ${message}`;
+}
+
+/** Runs a scenario file as `hookyard run` does, and answers its report, whatever came of it. */
+export async function runFile(file: string, { seed }: { seed?: number } = {}): Promise<ScenarioReport> {
+  return runRead({ read: readScenario(await readFile(file, "utf8")), file, seed, start: startPipeline });
 }

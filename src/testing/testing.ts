@@ -4,5 +4,5 @@
  */
 
 export { ExpectationFailed, type Hookyard, type SendOptions, type Setup, start } from "./start.ts";
-export { runFile } from "./run-file.ts";
+export { runFile } from "./start.ts";
 export type { ScenarioReport } from "../contract/scenarios.ts";

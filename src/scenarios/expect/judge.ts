@@ -1,9 +1,11 @@
-/** Holds an expectation against what has come about. Only this file and the kinds beside it decide whether one is met. */
+/** Holds an expectation against what has come about. This file, `kinds.ts` and `attempts.ts` alone decide whether one is met. */
 
 import type { ScenarioAttempt, ScenarioDifference } from "../../contract/scenarios.ts";
-import { isWithin, rangeText, type Range } from "../file/matcher.ts";
+import { isWithin, rangeText, type Range, durationRangeText } from "../file/matcher.ts";
 import type { History, SeenAttempt } from "../run/history.ts";
-import type { Kind, View, Wrong } from "./kind.ts";
+import type { ClockClaim } from "../file/expectation-schema.ts";
+import { formatDuration } from "../file/duration.ts";
+import { type Kind, type View, type Wrong, wrong } from "./kind.ts";
 
 export type Verdict = {
   passed: boolean;
@@ -128,5 +130,26 @@ function attemptLine({ at, webhook, result, details }: SeenAttempt, startedAt: n
     result: String(result),
     heldMs: details.simulated ? Math.round(details.durationMs) : null,
     error: details.error?.message ?? null,
+  };
+}
+
+export function judgeClock({ elapsed, nextDue }: ClockClaim, history: History, startedAt: number): Verdict {
+  const since = history.now - startedAt;
+  const next = history.nextDueAt === null ? null : history.nextDueAt - history.now;
+  const nextText = next === null ? "nothing" : `in ${formatDuration(next)}`;
+  const nextFits = nextDue === undefined || (nextDue === "nothing" ? next === null : next !== null && isWithin(next, nextDue));
+  const wrongs = [
+    ...(elapsed === undefined || isWithin(since, elapsed) ? [] : wrong("elapsed", durationRangeText(elapsed), formatDuration(since))),
+    ...(nextFits ? [] : wrong("next due", nextDue === "nothing" ? "nothing" : `in ${durationRangeText(nextDue ?? {})}`, nextText)),
+  ];
+  return {
+    passed: wrongs.length === 0,
+    expected: wrongs.map(({ what, expected }) => `${what} ${expected}`).join("; "),
+    actual:
+      wrongs.length === 0
+        ? `elapsed ${formatDuration(since)}, next due ${nextText}`
+        : wrongs.map(({ what, actual }) => `${what} ${actual}`).join("; "),
+    differences: [],
+    moreDifferences: 0,
   };
 }

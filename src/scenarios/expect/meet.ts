@@ -7,14 +7,10 @@
 import type { Expectation, Subject } from "../file/expectation-schema.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
-import { audiences } from "./audiences.ts";
+import { audiences, deliveries, messages, requests } from "./kinds.ts";
 import { attempts } from "./attempts.ts";
-import { judgeClock } from "./clock.ts";
-import { deliveries } from "./deliveries.ts";
-import { fitting, judge, neverVerdict, type Counted, type Verdict } from "./judge.ts";
+import { judgeClock, fitting, judge, neverVerdict, type Counted, type Verdict } from "./judge.ts";
 import type { Kind, View } from "./kind.ts";
-import { messages } from "./messages.ts";
-import { requests } from "./requests.ts";
 
 type Met = Verdict & { subject: Subject };
 

@@ -4,6 +4,7 @@
  * true of it; what could not be recorded as it was is said in notes.
  */
 
+import { Document, isCollection, isPair, isScalar, isSeq, visit } from "yaml";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { InputOf } from "../../contract/contract.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
@@ -14,7 +15,6 @@ import { runRead } from "../run/run-file.ts";
 import { expectationsOf } from "./expectations.ts";
 import { setupOf } from "./setup.ts";
 import { stepsOf } from "./steps.ts";
-import { scenarioYaml } from "./yaml.ts";
 
 export type Recording = { text: string; notes: string[] };
 
@@ -64,4 +64,24 @@ async function record(
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
+}
+
+/** A value that fits in a line is written in one. */
+const maxLineLength = 120;
+
+export function scenarioYaml(scenario: ScenarioInput): string {
+  const document = new Document(scenario, { aliasDuplicateObjects: false });
+  visit(document, {
+    Collection(_key, node, path) {
+      const depth = path.filter(isCollection).length;
+      if (depth >= 2 && !isListed(path) && JSON.stringify(node).length <= maxLineLength) node.flow = true;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Steps and expectations stand below each other, however short they are. */
+function isListed(path: readonly unknown[]): boolean {
+  const pair = path.at(-2);
+  return isSeq(path.at(-1)) && isPair(pair) && isScalar(pair.key) && (pair.key.value === "steps" || pair.key.value === "expect");
 }

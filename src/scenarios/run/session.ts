@@ -11,7 +11,7 @@ import type { FileAudience, FileComputedTrait } from "../file/audience-schema.ts
 import type { FileChange, FileCreation } from "../file/change-schema.ts";
 import type { FileDestination, FileEndpoint } from "../file/setup-schema.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
-import { choosesDelivery } from "../expect/deliveries.ts";
+import { choosesDelivery } from "../expect/kinds.ts";
 import {
   audienceChanges,
   computedChanges,

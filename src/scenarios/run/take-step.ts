@@ -6,9 +6,10 @@ import type { Expectation } from "../file/expectation-schema.ts";
 import type { ReadScenario } from "../file/read-scenario.ts";
 import { rawAt, type Path } from "../file/yaml-places.ts";
 import { claimPhrase } from "../report/phrases.ts";
-import { createSteady, type Steady } from "../report/steady.ts";
+import type { AnswerOf } from "../../contract/contract.ts";
 import { sendBody, sendMessages } from "./send.ts";
 import type { Session } from "./session.ts";
+import type { History } from "./history.ts";
 
 export type StepDone = {
   outcome: string | null;
@@ -88,4 +89,21 @@ async function resultOf(expectation: Expectation, { read: { file }, session, pat
 async function steadyOf(session: Session): Promise<Steady> {
   const about = await session.pipeline.call("about.get", {});
   return createSteady(about, await session.history(), (id) => session.isKnownId(id));
+}
+
+type Steady = (text: string) => string;
+
+function createSteady(
+  about: AnswerOf<"about.get">,
+  history: Pick<History, "messages">,
+  isKnownId: (messageId: string) => boolean,
+): Steady {
+  const ports = [about.ingestUrl, about.endpointsUrl, about.endpointsTlsUrl].map((url) => new URL(url).port);
+  const portPattern = new RegExp(`:(?:${ports.join("|")})(?!\\d)`, "g");
+  const drawn = history.messages.filter(({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId));
+  return (text) => {
+    let steady = text.replace(portPattern, "");
+    for (const { ordinal, details } of drawn) steady = steady.replaceAll(details.messageId, `#${ordinal}`);
+    return steady;
+  };
 }

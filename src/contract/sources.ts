@@ -80,7 +80,7 @@ export const sourceCalls = [
     name: "sources.send",
     method: "POST",
     path: "/api/sources/{id}/send",
-    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; answers what the port said.",
+    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; returns the answer of the port.",
     params: byId(id),
     body: z.strictObject({
       type: z
@@ -108,7 +108,7 @@ export const unknownKeyCalls = [
     name: "unknownKeys.list",
     method: "GET",
     path: "/api/unknown-keys",
-    summary: "Write keys that no source has, with the requests that were kept.",
+    summary: "Write keys that no source has, with the number of kept requests.",
     answer: listOf(
       z.object({ writeKey: z.string(), requests: z.int(), firstAt: time, lastAt: time, lastPath: z.string() }).meta({ id: "UnknownKey" }),
     ),
@@ -117,7 +117,7 @@ export const unknownKeyCalls = [
     name: "unknownKeys.adopt",
     method: "POST",
     path: "/api/unknown-keys/{writeKey}/adopt",
-    summary: "Makes a source of the key and takes in what was kept.",
+    summary: "Creates a source with the key and accepts the kept requests.",
     params: byWriteKey,
     body: z.strictObject({ name: z.string() }),
     answer: sourceAnswer,
@@ -127,7 +127,7 @@ export const unknownKeyCalls = [
     name: "unknownKeys.forget",
     method: "DELETE",
     path: "/api/unknown-keys/{writeKey}",
-    summary: "Forgets the key and what was kept.",
+    summary: "Deletes the key and its kept requests.",
     params: byWriteKey,
     answer: z.object({ writeKey: z.string() }),
   }),

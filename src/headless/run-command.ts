@@ -1,4 +1,4 @@
-/** `hookyard run`: runs scenario files side by side, prints what came of them, and says it with the exit code. */
+/** `hookyard run`: runs scenario files side by side, prints the results, and sets the exit code. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -45,7 +45,7 @@ export async function runCommand({ args, root, version }: { args: string[]; root
 
 type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
 
-/** In the order of the files, each told as soon as it and all before it are there. */
+/** Calls back in the order of the files, as soon as a report and all before it are there. */
 async function runAll(
   flags: RunFlags,
   version: string,
@@ -59,14 +59,14 @@ async function runAll(
   };
   const done: TimedReport[] = [];
   let next = 0;
-  let told = 0;
+  let reported = 0;
   const work = async (): Promise<void> => {
     for (let index = next; index < flags.files.length; index = next) {
       next += 1;
       const keepThis = flags.keep && index === 0 ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) } : {};
       done[index] = await runFile({ file: flags.files[index] ?? "", seed: flags.seed, start, ...keepThis });
-      for (let ready = done[told]; ready !== undefined; ready = done[told]) {
-        told += 1;
+      for (let ready = done[reported]; ready !== undefined; ready = done[reported]) {
+        reported += 1;
         onReport(ready.report);
       }
     }
@@ -103,7 +103,7 @@ async function read(file: string): Promise<string | { wrong: string }> {
     return {
       wrong:
         code === "ENOENT"
-          ? "There is no such file."
+          ? "The file was not found."
           : code === "EISDIR"
             ? "This is a directory. Name the files in it."
             : `The file cannot be read: ${message}.`,

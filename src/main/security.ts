@@ -6,7 +6,7 @@
 import { type Session, type WebFrameMain, app, dialog, shell } from "electron";
 import { isPage } from "./app-protocol.ts";
 
-/** Before the app is ready. Holds for every page that is ever made, whoever makes it. */
+/** Before the app is ready. Applies to every page that is ever created. */
 export function confinePages({ report }: { report: (error: unknown) => void }): void {
   app.enableSandbox();
   app.on("web-contents-created", (_event, contents) => {
@@ -30,7 +30,7 @@ export function denyPermissions(session: Session): void {
   session.setPermissionCheckHandler((_contents, permission, origin) => isAllowed(permission, origin));
 }
 
-/** Messages are taken from the inspector's own page, and not from frames inside it. */
+/** Messages are accepted from the inspector's own page, and not from frames inside it. */
 export function isTrustedSender(frame: WebFrameMain | null): frame is WebFrameMain {
   return frame !== null && frame.parent === null && isPage(frame.url);
 }

@@ -7,7 +7,7 @@ import { boundsOn, readWindowState, smallestSize, writeWindowState } from "./win
 type MainWindow = {
   /** Opens it, or brings it to the front. */
   show(): void;
-  /** Keeps where it is, and takes it away. */
+  /** Saves its place, and closes it. */
   close(): void;
 };
 

@@ -1,5 +1,5 @@
 /**
- * Whether the data file can be trusted and written to. Three things can be wrong, the worst is told first:
+ * Whether the data file can be trusted and written to. Three things can be wrong; the worst is reported first:
  *
  * - moved: a file of the data has been deleted, replaced or cut off. Over when the same files are back.
  * - damaged: SQLite, or the check after the start, found damage. Over when a later check finds none.
@@ -21,10 +21,10 @@ import type { Db } from "./open.ts";
 
 const everyMs = 1_000;
 
-/** Before a write the files are looked at when that was longer ago: what is accepted after a deletion is accepted within this time. */
+/** A write checks the files first when the last check is older. So nothing is accepted later than this after a file was deleted. */
 const lookedAtMs = 100;
 
-/** The check of a large file begins when the start is over, and is repeated while it finds something. */
+/** The check of a large file begins after the start, and is repeated as long as it finds damage. */
 const checkAfterMs = 1_000;
 const checkAgainMs = 60_000;
 

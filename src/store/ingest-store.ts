@@ -123,7 +123,7 @@ function newestRows(db: Db) {
   const [requests, messages, deliveries] = [maxId("requests"), maxId("messages"), maxId("deliveries")];
   return () => ({
     request: (requests.get() ?? 0) + 1,
-    // Retention may have removed the newest: profiles know them, and have looked at all up to there.
+    // Retention may have removed the newest; profiles have followed all up to there.
     message: Math.max(messages.get() ?? 0, Number(followed.get() ?? 0)) + 1,
     delivery: (deliveries.get() ?? 0) + 1,
     receivedAt: receivedAt.get() ?? 0,

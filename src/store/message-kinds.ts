@@ -9,7 +9,7 @@ import type { Transactions } from "./transactions.ts";
 
 export type MessageKind = { sourceId: number; type: number; state: number };
 
-/** Asked with what `kindNumber` made of a kind. */
+/** Called with the `kindNumber` of a kind. */
 export type KindTest = (kind: number) => boolean;
 
 const blockSize = 4096;
@@ -88,7 +88,7 @@ export function kindNumber({ sourceId, type, state }: MessageKind): number {
   return sourceId * 256 + type * 16 + state;
 }
 
-/** What is asked of a kind; null stands for any. */
+/** What a kind must have; null for any. */
 type Wanted = Record<"sourceIds" | "types" | "states", ReadonlySet<number> | null>;
 
 export function kindTest({ sourceIds, types, states }: Wanted): KindTest {

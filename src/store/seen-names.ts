@@ -1,4 +1,4 @@
-/** The names that suggestions are made of, with how often each was seen. Bounded: those that are seldom seen go first. */
+/** The names for suggestions, with how often each was seen. Bounded: rare names are removed first. */
 
 import type { ProfileStore, SeenNames } from "../engine/profile-ports.ts";
 import type { Db } from "./open.ts";
@@ -50,7 +50,7 @@ export function createSeenNames(db: Db, transactions: Transactions): Pick<Profil
   }
 
   function clearOut(kind: number, event: string): void {
-    // What is forgotten here is only looked at once more.
+    // A name that is removed here is counted as new once more.
     if (known.size > 10 * tooMany) known.clear();
     const n = ofKind.get(kind, event) ?? 0;
     if (n <= tooMany) return;

@@ -1,5 +1,5 @@
 /**
- * Retention and reset. Messages go oldest first, with all that came of them; what still moves, what is pinned, and what is
+ * Retention and reset. Messages go oldest first, with everything that resulted from them; what still moves, what is pinned, and what is
  * not in the profiles yet stays. Of a profile only the event goes that the message was.
  */
 
@@ -68,32 +68,12 @@ export function createUpkeepStore({ db, counts, postings, transactions }: Upkeep
   const unknownKeyBytes = db
     .prepare<[], number | null>("SELECT sum(length(body) + length(headers) + length(path)) FROM unknown_key_requests")
     .pluck();
-  const oldestRejected = db.prepare<[number], Old>(
-    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
-     WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
-  );
   const oldest = db.prepare<[number, number], Old>(
     `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
      WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
-  const deliveriesOf = db.prepare<[number], { id: number; destination_id: number; state: number }>(
-    "SELECT id, destination_id, state FROM deliveries WHERE message_id = ?",
-  );
-  const removeAttempts = db.prepare("DELETE FROM attempts WHERE delivery_id = ?");
-  const removeTransitions = db.prepare("DELETE FROM transitions WHERE delivery_id = ?");
-  const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE message_id = ?");
-  const removeDecisions = db.prepare("DELETE FROM decisions WHERE message_id = ?");
-  const removePayloads = db.prepare("DELETE FROM payloads WHERE message_id = ?");
-  const removeEvent = db.prepare<[number], number>("DELETE FROM profile_events WHERE id = ? RETURNING profile_id").pluck();
-  const countEvent = db.prepare<[number]>("UPDATE profiles SET events = events - 1 WHERE id = ?");
-  const removeMessage = db.prepare("DELETE FROM messages WHERE id = ?");
-  /** A deletion request keeps the state of a delete message that goes. */
-  const keepState = db.prepare("UPDATE deletion_messages SET state = ? WHERE message_id = ?");
-  const removeEmptyRequest = db.prepare(
-    `DELETE FROM requests WHERE id = ? AND NOT EXISTS
-       (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
-  );
+  const removal = removing(db, counts, postings);
 
   /** Where the last pass stopped: messages before it are pinned or still moving. */
   let passed = 0;
@@ -128,34 +108,77 @@ export function createUpkeepStore({ db, counts, postings, transactions }: Upkeep
         passed = message.id;
         // What was not accepted has a quota of its own, and makes no room for the rest.
         const isAccepted = message.quotaBytes === null;
-        if ((!isAccepted && !tooOld) || !removeWithAll(message)) continue;
+        if ((!isAccepted && !tooOld) || !removal.removeWithAll(message)) continue;
         if (isAccepted) acceptedRemoved += 1;
         removed.add(message.id);
         requests.add(message.request_id);
       }
     }
-    finish(removed, requests);
+    removal.finish(removed, requests);
     if (!more) passed = 0;
     return removed.size;
   });
+
+  return {
+    removeOld({ maxMessages, maxBytes = null, olderThanWall }, limit) {
+      const count = maxMessages === null ? 0 : Math.max(0, ((accepted.get() as number | null) ?? 0) - maxMessages);
+      const isTooLarge = createSizeTest(maxBytes);
+      if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
+      return remove({ count, isTooLarge, olderThanWall }, limit);
+    },
+    ...quotaOfRejected({ db, counts, transactions, removal }),
+    clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),
+    clearEverything: () => clear(db, transactions, [...recordTables, ...profileTables, ...configurationTables]),
+  };
+}
+
+type QuotaOptions = { db: Db; counts: Counts; transactions: Transactions; removal: ReturnType<typeof removing> };
+
+/** Rejected and duplicate messages have a quota of their own. */
+function quotaOfRejected({ db, counts, transactions, removal }: QuotaOptions): Pick<UpkeepStore, "rejectedBytes" | "removeRejected"> {
+  const oldestRejected = db.prepare<[number], Old>(
+    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
+     WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
+  );
 
   const removeRejected = transactions.wrap((maxBytes: number, limit: number): number => {
     const requests = new Set<number>();
     const removed = new Set<number>();
     for (const message of oldestRejected.all(limit)) {
       if (counts.rejectedBytes() <= maxBytes) break;
-      removeWithAll(message);
+      removal.removeWithAll(message);
       removed.add(message.id);
       requests.add(message.request_id);
     }
-    finish(removed, requests);
+    removal.finish(removed, requests);
     return removed.size;
   });
 
-  function finish(removed: ReadonlySet<number>, requests: ReadonlySet<number>): void {
-    postings.remove(removed);
-    for (const id of requests) removeEmptyRequest.run(id);
-  }
+  return {
+    rejectedBytes: () => counts.rejectedBytes(),
+    removeRejected: (maxBytes, limit) => (counts.rejectedBytes() <= maxBytes ? 0 : removeRejected(maxBytes, limit)),
+  };
+}
+
+/** Removes messages with everything that belongs to them, inside a transaction; `finish` comes after all of them. */
+function removing(db: Db, counts: Counts, postings: Postings) {
+  const deliveriesOf = db.prepare<[number], { id: number; destination_id: number; state: number }>(
+    "SELECT id, destination_id, state FROM deliveries WHERE message_id = ?",
+  );
+  const removeAttempts = db.prepare("DELETE FROM attempts WHERE delivery_id = ?");
+  const removeTransitions = db.prepare("DELETE FROM transitions WHERE delivery_id = ?");
+  const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE message_id = ?");
+  const removeDecisions = db.prepare("DELETE FROM decisions WHERE message_id = ?");
+  const removePayloads = db.prepare("DELETE FROM payloads WHERE message_id = ?");
+  const removeEvent = db.prepare<[number], number>("DELETE FROM profile_events WHERE id = ? RETURNING profile_id").pluck();
+  const countEvent = db.prepare<[number]>("UPDATE profiles SET events = events - 1 WHERE id = ?");
+  const removeMessage = db.prepare("DELETE FROM messages WHERE id = ?");
+  /** A deletion request keeps the state of a delete message that goes. */
+  const keepState = db.prepare("UPDATE deletion_messages SET state = ? WHERE message_id = ?");
+  const removeEmptyRequest = db.prepare(
+    `DELETE FROM requests WHERE id = ? AND NOT EXISTS
+       (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
+  );
 
   /** Returns whether the message was removed: one that is still moving stays. */
   function removeWithAll({ id, sourceId, type, state, quotaBytes }: Old): boolean {
@@ -178,27 +201,19 @@ export function createUpkeepStore({ db, counts, postings, transactions }: Upkeep
     return true;
   }
 
-  function clear(tables: string[]): void {
-    transactions.run(() => {
-      for (const table of tables) db.exec(`DELETE FROM ${table}`);
-      db.exec("DELETE FROM meta WHERE key = 'followed'");
-      db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
-      transactions.reload();
-    });
+  function finish(removed: ReadonlySet<number>, requests: ReadonlySet<number>): void {
+    postings.remove(removed);
+    for (const id of requests) removeEmptyRequest.run(id);
   }
 
-  return {
-    removeOld({ maxMessages, maxBytes = null, olderThanWall }, limit) {
-      const count = maxMessages === null ? 0 : Math.max(0, ((accepted.get() as number | null) ?? 0) - maxMessages);
-      const isTooLarge = createSizeTest(maxBytes);
-      if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
-      return remove({ count, isTooLarge, olderThanWall }, limit);
-    },
-    rejectedBytes: () => counts.rejectedBytes(),
-    removeRejected(maxBytes, limit) {
-      return counts.rejectedBytes() <= maxBytes ? 0 : removeRejected(maxBytes, limit);
-    },
-    clearMessages: () => clear([...recordTables, ...profileTables]),
-    clearEverything: () => clear([...recordTables, ...profileTables, ...configurationTables]),
-  };
+  return { removeWithAll, finish };
+}
+
+function clear(db: Db, transactions: Transactions, tables: string[]): void {
+  transactions.run(() => {
+    for (const table of tables) db.exec(`DELETE FROM ${table}`);
+    db.exec("DELETE FROM meta WHERE key = 'followed'");
+    db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
+    transactions.reload();
+  });
 }

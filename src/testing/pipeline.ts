@@ -1,4 +1,4 @@
-/** A pipeline that keeps whatever went wrong inside it, and says so when it is stopped. */
+/** A pipeline that collects its unexpected errors, and throws them when it is stopped. */
 
 import { readFileSync } from "node:fs";
 import { startInMemory } from "../app.ts";

@@ -34,34 +34,34 @@ export type Hookyard = {
   readonly ingestUrl: string;
   /** Of the source; of the first one when left out. */
   writeKey(source?: string): string;
-  /** A message goes as a call of its own, a list as one batch. Rejects when ingest answers otherwise than expected. */
+  /** A message is sent as a call of its own, a list as one batch. Rejects when ingest gives another answer than expected. */
   send(message: SendInput["send"], options?: SendOptions): Promise<void>;
-  /** A body as it is, however broken. */
+  /** A body, sent unchanged, also an invalid one. */
   post(body: string, options?: PostOptions): Promise<void>;
-  /** Moves the clock: by `"90m"`, to the `"next-due"` thing, or until all is `"idle"`. */
+  /** Moves the clock: by `"90m"`, to the next due time (`"next-due"`), or until nothing is due (`"idle"`). */
   advance(how: AdvanceInput["advance"]): Promise<void>;
   /** Changes what was set up. */
   change(change: ChangeInput): Promise<void>;
-  /** Makes audiences and computed traits, which send their first sync at once. */
+  /** Creates audiences and computed traits, which send their first sync immediately. */
   create(things: CreateInput): Promise<void>;
   /** Lets an audience or computed trait send its differences. */
   sync(name: string): Promise<void>;
   /** A deletion request. */
   delete(users: DeleteInput["delete"]): Promise<void>;
-  /** Messages of these suppressed users are taken in again. */
+  /** Messages of these suppressed users are accepted again. */
   lift(users: string[]): Promise<void>;
   retry(deliveries: DeliveriesInput): Promise<void>;
   cancel(deliveries: DeliveriesInput): Promise<void>;
   /** Rejects with `ExpectationFailed`, whose message shows expected against actual and the attempts behind it. */
   expect(expectation: ExpectInput["expect"]): Promise<void>;
   /**
-   * For what the test does by itself, such as sending through a client library: waits until nothing goes on while
-   * the clock stands, and lets `within` and `never` count from its beginning.
+   * For what the test does itself, such as sending through a client library: waits until nothing runs while
+   * the clock is paused, and lets `within` and `never` count from its beginning.
    */
   during<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Any call of the control API. */
   call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
-  /** Ends it; rejects when something unexpected had happened inside. */
+  /** Ends it; rejects when there was an unexpected error inside. */
   stop(): Promise<void>;
 };
 
@@ -147,7 +147,7 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
   };
 }
 
-/** A scenario of one step. What is wrong with it is told by its place in the object, as there are no lines. */
+/** A scenario of one step. Errors are reported by their place in the object, as there are no lines. */
 function readDefinition(setup: Setup, step: ScenarioInput["steps"][number]): ReadScenario {
   const placed = (path: Path) => ({ line: 1, column: 1, path });
   const value = { name: "A test", ...setup, steps: [step] } as Json;
@@ -166,7 +166,7 @@ function withPlace(message: string, path: Path): string {
   return place === "" ? message : `${place}: ${message}`;
 }
 
-/** Runs a scenario file as `hookyard run` does, and answers its report, whatever came of it. */
+/** Runs a scenario file as `hookyard run` does, and returns its report, passed or failed. */
 export async function runFile(file: string, { seed }: { seed?: number } = {}): Promise<ScenarioReport> {
   return runRead({ read: readScenario(await readFile(file, "utf8")), file, seed, start: startPipeline });
 }

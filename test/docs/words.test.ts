@@ -26,7 +26,7 @@ const otherNames: Record<string, RegExp> = {
   clock: /\b(virtual|simulated|fake|mock) (clock|time)\b|\btime travel\b/i,
 };
 
-/** Ordinary technical words, and the odd ones that stood in their place in the inspector: its texts and its names are held to them. */
+/** Ordinary technical words, and the odd ones that they replaced: the texts and the names of these folders are held to them. */
 const oddWords: Record<string, RegExp> = {
   "accepted, claimed, requeued": /\b(taken (in|up)|takes? (in|up))\b/i,
   "notified, sent": /\b(told|tells)\b/i,
@@ -124,7 +124,7 @@ test("no text of the program gives another name to a thing that has one", () => 
   expect(otherNamesIn(texts)).toEqual([]);
 });
 
-test("the inspector is written in plain technical English: an odd word that was replaced is found when it comes back", () => {
+test("the program is written in plain technical English: an odd word that was replaced is found when it comes back", () => {
   const odd = [words("useRested"), "Make an audience", "What receivers were told", "gone for good", words("mostShown")];
   expect(
     otherNamesIn(
@@ -132,7 +132,8 @@ test("the inspector is written in plain technical English: an odd word that was 
       oddWords,
     ),
   ).toHaveLength(odd.length);
-  const files = filesIn(["src/renderer/**/*.{ts,tsx}", "test/e2e/pages/*.ts"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
+  const folders = "{renderer,contract,client,scenarios,testing,headless,main,preload}";
+  const files = filesIn([`src/${folders}/**/*.{ts,tsx}`, "test/e2e/pages/*.ts"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
   const names = files.map((path) => ({ at: path, text: path.replaceAll("-", " ") }));
   expect(otherNamesIn([...names, ...files.flatMap((path) => textsOfSource(path, true))], oddWords)).toEqual([]);
 });

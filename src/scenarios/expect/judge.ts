@@ -1,4 +1,4 @@
-/** Holds an expectation against what has come about. This file, `kinds.ts` and `attempts.ts` alone decide whether one is met. */
+/** Compares an expectation with what has happened. This file, `kinds.ts` and `attempts.ts` alone decide whether one is met. */
 
 import type { ScenarioAttempt, ScenarioDifference } from "../../contract/scenarios.ts";
 import { isWithin, rangeText, type Range, durationRangeText } from "../file/matcher.ts";
@@ -19,8 +19,8 @@ export type Verdict = {
 export type Counted = { count?: Range | undefined; never?: true | undefined; within?: number | undefined };
 
 /** Enough to see what is wrong; a report is read by people. */
-const mostDifferences = 10;
-const mostAttempts = 30;
+const maxDifferences = 10;
+const maxAttempts = 30;
 
 export function judge<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, claim: Claim, history: History, view: View): Verdict {
   const chosen = kind.chosen(history, claim);
@@ -109,14 +109,14 @@ function differencesOf<Claim, Thing>(
   history: History,
   view: View,
 ): Pick<Verdict, "differences" | "moreDifferences"> {
-  const differences = judged.slice(0, mostDifferences).map(({ thing, wrongs }): ScenarioDifference => {
+  const differences = judged.slice(0, maxDifferences).map(({ thing, wrongs }): ScenarioDifference => {
     const attempts = kind.behind(thing, history);
     return {
       of: kind.label(thing),
       expected: wrongs.map(({ what, expected }) => `${what} ${expected}`.trim()).join("; "),
       actual: wrongs.map(({ what, actual }) => `${what} ${actual}`.trim()).join("; "),
-      attempts: attempts.slice(-mostAttempts).map((attempt) => attemptLine(attempt, view.startedAt)),
-      attemptsBefore: Math.max(0, attempts.length - mostAttempts),
+      attempts: attempts.slice(-maxAttempts).map((attempt) => attemptLine(attempt, view.startedAt)),
+      attemptsBefore: Math.max(0, attempts.length - maxAttempts),
     };
   });
   return { differences, moreDifferences: judged.length - differences.length };

@@ -151,7 +151,7 @@ export const audiences: Kind<AudiencesClaim, SeenAudience> = {
   chosen: (history, { of }) => history.audiences.filter(({ name }) => isOneOf(of?.name, name)),
   wrongWith(audience, { size, entered, left, in: inside = [], notIn: outside = [] }) {
     const members = membersOf(audience);
-    const times = (change: "in" | "out"): number => audience.told.filter((told) => told.change === change).length;
+    const times = (change: "in" | "out"): number => audience.notices.filter((notice) => notice.change === change).length;
     const counts = [
       ["size", size, members.size],
       ["entered", entered, times("in")],
@@ -169,7 +169,7 @@ export const audiences: Kind<AudiencesClaim, SeenAudience> = {
   label: ({ name }) => `the audience ${name}`,
   behind: ({ name }, { deliveries }) => deliveries.filter(({ message }) => message.source === name).flatMap(({ attempts }) => attempts),
   idOf: ({ name }) => name,
-  versionOf: ({ told }) => told.length,
+  versionOf: ({ notices }) => notices.length,
 };
 
 function listed(members: ReadonlySet<string>): string {

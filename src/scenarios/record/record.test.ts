@@ -151,7 +151,7 @@ steps:
     const { notes, text } = await recorded();
     expect(notes).toEqual([
       "The retry profile never of D is one of your own, which a scenario does not have: documented stands in for it.",
-      "Left out, because in the scenario it came otherwise: expect deliveries of messageId m_1, destination D: count 1, state failed.",
+      "Left out, because the scenario gave another result: expect deliveries of messageId m_1, destination D: count 1, state failed.",
     ]);
     expect(text).not.toContain("state: failed");
   });

@@ -13,7 +13,7 @@ export type RunRead = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> 
   start: StartPipeline;
   /** Ends the run; the promise then rejects. */
   signal?: AbortSignal;
-  /** Left running, for whoever wants to look at it. */
+  /** Called with the pipeline, which is then left running. */
   keep?: (pipeline: RunningPipeline) => void;
 };
 
@@ -50,7 +50,7 @@ function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipelin
   };
 }
 
-/** What a run's report looks like before anything has been done. */
+/** The report of a run before its first step. */
 export function reportToBe({ read, ...options }: Pick<RunRead, "read" | "file" | "seed">): ScenarioReport {
   return "problems" in read ? unusableReport(read.problems, options) : firstReport({ ...options, read });
 }

@@ -1,6 +1,6 @@
 /**
  * Runs a checked scenario in a fresh pipeline: sets up, takes the steps one after the other, and reports each. Asked by
- * the command line and by the inspector; whoever asks starts the pipeline and stops it.
+ * the command line and by the inspector; the caller starts the pipeline and stops it.
  *
  * An expectation that fails does not keep the steps after it from running. A step that cannot be done does.
  */
@@ -88,18 +88,18 @@ export async function runScenario({ read, pipeline, seed, file, onReport, onStep
   if (problem !== null) return unusableReport([problem], { name: scenario.name, file: report.file, seed: report.seed });
 
   let broken = false;
-  const tell = (steps: ScenarioStepResult[]): void => {
+  const reportSteps = (steps: ScenarioStepResult[]): void => {
     report = { ...report, steps };
     onReport?.(report);
   };
   for (const index of scenario.steps.keys()) {
     const about = report.steps[index];
     if (about === undefined) break;
-    tell(report.steps.with(index, { ...about, state: "running" }));
+    reportSteps(report.steps.with(index, { ...about, state: "running" }));
     const done: StepDone | null = broken ? null : await takeStep(read, session, index);
     broken ||= done?.broken ?? false;
     const result = { ...about, ...resultOf(done), elapsedMs: await session.elapsed() };
-    tell(report.steps.with(index, result));
+    reportSteps(report.steps.with(index, result));
     onStep?.(result);
   }
   const { now } = await pipeline.call("clock.get", {});

@@ -1,4 +1,4 @@
-/** One step of a checked scenario, done to a session. Asked by the run of a whole file, and by `hookyard/testing` step by step. */
+/** Does one step of a checked scenario in a session. Called by the run of a whole file, and by `hookyard/testing` step by step. */
 
 import type { ScenarioExpectationResult } from "../../contract/scenarios.ts";
 import { meet } from "../expect/meet.ts";
@@ -15,7 +15,7 @@ export type StepDone = {
   outcome: string | null;
   problem: string | null;
   expectations: ScenarioExpectationResult[];
-  /** It could not be done: what follows would mean nothing. */
+  /** It could not be done: later results would mean nothing. */
   broken: boolean;
 };
 
@@ -51,7 +51,7 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
     return { outcome: messages === 1 ? "1 delete message" : `${messages} delete messages` };
   }
   if ("lift" in step) await session.act(() => session.lift(step.lift));
-  if ("retry" in step) return { outcome: `${await session.act(() => session.withDeliveries("retry", step.retry))} taken up` };
+  if ("retry" in step) return { outcome: `${await session.act(() => session.withDeliveries("retry", step.retry))} requeued` };
   if ("cancel" in step) return { outcome: `${await session.act(() => session.withDeliveries("cancel", step.cancel))} cancelled` };
   if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };
   return {};
@@ -93,11 +93,7 @@ async function steadyOf(session: Session): Promise<Steady> {
 
 type Steady = (text: string) => string;
 
-function createSteady(
-  about: AnswerOf<"about.get">,
-  history: Pick<History, "messages">,
-  isKnownId: (messageId: string) => boolean,
-): Steady {
+function createSteady(about: AnswerOf<"about.get">, history: Pick<History, "messages">, isKnownId: (messageId: string) => boolean): Steady {
   const ports = [about.ingestUrl, about.endpointsUrl, about.endpointsTlsUrl].map((url) => new URL(url).port);
   const portPattern = new RegExp(`:(?:${ports.join("|")})(?!\\d)`, "g");
   const drawn = history.messages.filter(({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId));

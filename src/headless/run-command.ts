@@ -8,8 +8,7 @@ import type { ScenarioReport } from "../contract/scenarios.ts";
 import { monotonic, wallNow } from "../engine/wall.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
-import { runRead } from "../scenarios/run/run-file.ts";
-import { unusableReport } from "../scenarios/run/run-scenario.ts";
+import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
 

@@ -65,7 +65,7 @@ export function createScenarios({
 
     async run({ text, file, seed }) {
       const { forServing, readScenario } = await import("./file/read-scenario.ts");
-      const { runRead, reportToBe } = await import("./run/run-file.ts");
+      const { runRead, reportToBe } = await import("./run/run-scenario.ts");
       if (underWay().length >= maxRunning) {
         return conflict("too_many_runs", `${maxRunning} scenarios are running already. Wait until one of them is over, or end one.`);
       }

@@ -9,6 +9,7 @@
  * While it is moved or damaged nothing is written, so that no message is accepted which would be lost.
  */
 
+import type Database from "better-sqlite3";
 import { statSync } from "node:fs";
 import type { Problem } from "../domain/problem.ts";
 import type { HealthStore } from "../engine/upkeep-ports.ts";
@@ -17,7 +18,6 @@ import { monotonic, startIdleTimer, type WallTimer } from "../engine/wall.ts";
 import { logOf, sizeOf } from "./data-file.ts";
 import { checkedAtStart, startCheck } from "./integrity.ts";
 import { removeMarker, writeMarker } from "./marker.ts";
-import type { Db } from "./open.ts";
 
 const everyMs = 1_000;
 
@@ -37,7 +37,7 @@ type DataFile = { data: string; file: string; database: string };
 type Identity = { path: string; inode: number; device: number };
 
 export class StoreHealth {
-  readonly #db: Db;
+  readonly #db: Database.Database;
   readonly #file: DataFile | null;
   readonly #identities: Identity[];
   #timer: WallTimer | null = null;
@@ -56,7 +56,7 @@ export class StoreHealth {
   #onChange: () => void = () => {};
   #ended = false;
 
-  constructor(db: Db, file: DataFile | null) {
+  constructor(db: Database.Database, file: DataFile | null) {
     this.#db = db;
     this.#file = file;
     this.#beat = db.prepare<[], string>("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'beat' RETURNING value").pluck();

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
 import type { ScenarioExpectationResult, ScenarioReport } from "../contract/scenarios.ts";
 import type { Json } from "../domain/json.ts";
@@ -17,12 +18,12 @@ import type {
 import type { Path } from "../scenarios/file/yaml-places.ts";
 import { failureLines } from "../scenarios/report/text.ts";
 import { findUnreachable } from "../scenarios/run/reachable.ts";
-import { startTimeOf } from "../scenarios/run/run-scenario.ts";
+import { startTimeOf, runRead } from "../scenarios/run/run-scenario.ts";
 import { Session } from "../scenarios/run/session.ts";
 import { setUp } from "../scenarios/run/set-up.ts";
 import { takeStep } from "../scenarios/run/take-step.ts";
-import { runRead } from "../scenarios/run/run-file.ts";
-import { startPipeline } from "./pipeline.ts";
+import { startInMemory } from "../app.ts";
+import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 
 /** What a scenario file has above its steps: `docs/scenarios.md` has all of it. */
 export type Setup = Omit<ScenarioInput, "name" | "description" | "steps">;
@@ -169,4 +170,19 @@ function withPlace(message: string, path: Path): string {
 /** Runs a scenario file as `hookyard run` does, and returns its report, passed or failed. */
 export async function runFile(file: string, { seed }: { seed?: number } = {}): Promise<ScenarioReport> {
   return runRead({ read: readScenario(await readFile(file, "utf8")), file, seed, start: startPipeline });
+}
+
+// Two levels up from here, both in the sources and in the built package.
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+
+export async function startPipeline({ startAt }: { startAt: number }): Promise<RunningPipeline> {
+  const unexpected: unknown[] = [];
+  const app = await startInMemory({ startAt, version, report: (error) => unexpected.push(error) });
+  return {
+    ...typedCalls(app.api.call),
+    async stop() {
+      await app.stop();
+      if (unexpected.length > 0) throw new AggregateError(unexpected, "Something unexpected happened inside Hookyard.");
+    },
+  };
 }

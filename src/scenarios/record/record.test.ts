@@ -3,7 +3,7 @@ import { startInMemory } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { typedCalls, type StartPipeline } from "../run/pipeline.ts";
 import { readScenario } from "../file/read-scenario.ts";
-import { runRead } from "../run/run-file.ts";
+import { runRead } from "../run/run-scenario.ts";
 
 const startAt = Date.parse("2026-11-21T09:00:00Z");
 let own: Awaited<ReturnType<typeof startInMemory>>;

@@ -11,7 +11,7 @@ import { problem, type Problem } from "../../domain/problem.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
 import { readScenario } from "../file/read-scenario.ts";
-import { runRead } from "../run/run-file.ts";
+import { runRead } from "../run/run-scenario.ts";
 import { expectationsOf } from "./expectations.ts";
 import { setupOf } from "./setup.ts";
 import { stepsOf } from "./steps.ts";

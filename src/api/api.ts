@@ -4,12 +4,10 @@
  */
 
 import { z } from "zod";
-import type { AboutAnswer } from "../contract/about.ts";
-import type { CallName } from "../contract/contract.ts";
-import { callNamed } from "../contract/contract.ts";
+import type { AboutAnswer } from "../contract/pipeline.ts";
+import { type CallName, callNamed } from "../contract/contract.ts";
 import { checkInput } from "../contract/call.ts";
-import type { Problem } from "../domain/problem.ts";
-import { isProblem, notFound, problem } from "../domain/problem.ts";
+import { type Problem, isProblem, notFound, problem } from "../domain/problem.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
 import { storeFailure } from "../engine/store-failure.ts";

@@ -1,12 +1,12 @@
 /**
- * The client: what a program makes one of and calls. Puts check, wire, queue and outbox together. Calls are queued and return at once;
+ * The client that a program creates and calls: check, wire, queue and outbox together. Calls are queued and return immediately;
  * what is wrong with a call is thrown by it, what could not be sent goes to `onError`.
  */
 
 import { checkCall } from "./calls.ts";
 import type { Alias, CallType, Group, Identify, Page, Screen, Track } from "./calls.ts";
 import { AnalyticsError } from "./errors.ts";
-import type { NotSentError } from "./errors.ts";
+import type { NotSentError } from "./outbox.ts";
 import type { ClientEvent, ClientState, FlushReason, Happening } from "./events.ts";
 import { isDebugged, logLine } from "./log.ts";
 import { readEndpoint, readFlushOptions, readOptions } from "./options.ts";
@@ -84,7 +84,7 @@ export class Analytics {
     this.call("alias", call);
   }
 
-  /** A call of whatever type, for programs in which that is data. */
+  /** A call of any type, for programs in which the type is data. */
   call(type: CallType, call: unknown): void {
     if (this.#closing) throw new AnalyticsError("closed", "The client is closed.");
     const { wire, newId, strict } = this.#settings;
@@ -98,13 +98,13 @@ export class Analytics {
     this.#queue.add({ json, bytes }, type, messageId);
   }
 
-  /** Done when all that was queued is sent or handed to `onError`. */
+  /** Resolves when all that was queued is sent or passed to `onError`. */
   flush(): Promise<void> {
     return this.#flush("flush");
   }
 
   /**
-   * Sends what is queued, with all its tries, and lets go of the connection. Calls throw from now on. With `timeoutMs`, what is
+   * Sends what is queued, with all its tries, and closes the connection. Calls throw from now on. With `timeoutMs`, what is
    * not sent by then goes to `onError`; with 0, nothing is sent any more.
    */
   close({ timeoutMs = Number.POSITIVE_INFINITY }: { timeoutMs?: number | undefined } = {}): Promise<void> {

@@ -1,9 +1,9 @@
-/** What an observer of the client is told, each time after it has happened. */
+/** What an observer of the client receives, each time after it has happened. */
 
 import type { Answer } from "./send.ts";
 import type { CallType } from "./calls.ts";
 
-/** How the client stands. */
+/** The state of the client. */
 export type ClientState = {
   /** Messages that wait for a flush: 7 of `flushAt`. */
   queued: number;

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Agent } from "node:http";
 import { AnalyticsError } from "./errors.ts";
-import type { NotSentError } from "./errors.ts";
+import type { NotSentError } from "./outbox.ts";
 import type { ClientEvent } from "./events.ts";
 import { realTime } from "./time.ts";
 import type { Time } from "./time.ts";
@@ -20,7 +20,7 @@ export type FlushOptions = {
 };
 
 export type AnalyticsOptions = FlushOptions & {
-  /** What stands before `/v1/batch`, as it is. Default: `http://127.0.0.1:4700`, Hookyard on this machine. */
+  /** The URL before `/v1/batch`, unchanged. Default: `http://127.0.0.1:4700`, Hookyard on this machine. */
   endpoint?: string | undefined;
   /** Whether a page needs a `userId`. Default: true. */
   strict?: boolean | undefined;
@@ -30,13 +30,13 @@ export type AnalyticsOptions = FlushOptions & {
   maxQueueBytes?: number | undefined;
   /** How often a batch is tried in all. Default: 10. */
   maxTries?: number | undefined;
-  /** How many milliseconds one request may take, of real time whatever `time` is. Default: 10,000. */
+  /** How many milliseconds one request may take, always of real time, also with `time`. Default: 10,000. */
   timeout?: number | undefined;
   /** Of `node:http` or `node:https`, for proxies and certificates; or what makes one for an endpoint. It is not destroyed by `close`. */
   agent?: Agent | ((endpoint: URL) => Agent) | undefined;
   /** Gets what could not be sent. Without it, a warning of the process says that it happened. */
   onError?: ((error: NotSentError) => void) | undefined;
-  /** Is told everything that happens, after it has. */
+  /** Called for everything that happens, afterwards. */
   onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Where time comes from. Default: the machine's. */
   time?: Time | undefined;

@@ -1,15 +1,15 @@
 /**
- * Batches that were flushed, on their way: one on the wire at a time, in order. The first one is
+ * Batches that were flushed: one on the wire at a time, in order. The first one is
  *
  *   sending → sent
  *           → waiting for its next try → sending
- *           → failed, its messages handed over
+ *           → failed, its messages passed to `onError`
  *
  * and only then the next one begins.
  */
 
-import { NotSentError } from "./errors.ts";
-import type { UnsentMessage } from "./errors.ts";
+import type { CallType } from "./calls.ts";
+import { AnalyticsError } from "./errors.ts";
 import type { Happening } from "./events.ts";
 import { delayBefore, isRetried } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
@@ -32,7 +32,7 @@ type OutboxOptions = {
 
 export type Outbox = {
   push(batch: Batch): void;
-  /** Lets go of what was pushed, unless something is on its way already. */
+  /** Begins to send what was pushed, unless a batch is being sent already. */
   start(): void;
   readonly batches: number;
   /** Of the messages of all its batches. */
@@ -52,7 +52,7 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
   let bytes = 0;
   let running = false;
   let exchange: Exchange | null = null;
-  let wait: { timer: Timer; end: () => void } | null = null;
+  const wait = createWait(time);
   let abandoned: string | null = null;
 
   async function run(): Promise<void> {
@@ -83,7 +83,7 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
       }
       if (abandoned !== null || tries >= retry.maxTries || !isRetried(outcome)) break;
       const nextTryAt = time.now() + delayBefore(tries + 1, outcome, time.now(), retry.random);
-      const waited = until(nextTryAt);
+      const waited = wait.until(nextTryAt);
       report({ event: "retried", batchId: id, messages, tries, failure: failureOf(outcome), answer: answerOf(outcome), nextTryAt });
       await waited;
     }
@@ -91,16 +91,6 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
     take(entry);
     report({ event: "failed", batchId: id, messages, tries, failure, answer: answerOf(outcome) });
     notSent(errorOf(entry.batch, failure, tries, outcome));
-  }
-
-  function until(at: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        wait = null;
-        resolve();
-      };
-      wait = { timer: time.schedule(at, end), end };
-    });
   }
 
   function take({ batch, next }: Entry): void {
@@ -137,6 +127,24 @@ export function createOutbox({ time, retry, encode, send, report, notSent }: Out
     abandon(reason) {
       abandoned = reason;
       exchange?.abort(reason);
+      wait.end();
+    },
+  };
+}
+
+/** One wait at a time, that can be ended early. */
+function createWait(time: Time) {
+  let wait: { timer: Timer; end: () => void } | null = null;
+  return {
+    until: (at: number): Promise<void> =>
+      new Promise((resolve) => {
+        const end = (): void => {
+          wait = null;
+          resolve();
+        };
+        wait = { timer: time.schedule(at, end), end };
+      }),
+    end(): void {
       wait?.timer.cancel();
       wait?.end();
     },
@@ -168,4 +176,32 @@ function errorOf(batch: Batch, failure: string, tries: number, outcome: Outcome)
     status: answerOf(outcome)?.status ?? null,
     cause: "error" in outcome ? outcome.error : undefined,
   });
+}
+
+/** A message as it would have gone over the wire: the members of its call, and `type`, `messageId` and `timestamp`. */
+export type UnsentMessage = { type: CallType; messageId: string } & Record<string, unknown>;
+
+/** A batch that was given up. A message of it is queued again by `const { type, ...call } = message; analytics.call(type, call)`. */
+export class NotSentError extends AnalyticsError {
+  override name = "NotSentError";
+  readonly messages: UnsentMessage[];
+  readonly batchId: string;
+  readonly tries: number;
+  /** Of the last answer; null without one. */
+  readonly status: number | null;
+
+  constructor(details: {
+    message: string;
+    messages: UnsentMessage[];
+    batchId: string;
+    tries: number;
+    status: number | null;
+    cause: unknown;
+  }) {
+    super("not_sent", details.message, null, details.cause);
+    this.messages = details.messages;
+    this.batchId = details.batchId;
+    this.tries = details.tries;
+    this.status = details.status;
+  }
 }

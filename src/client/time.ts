@@ -9,7 +9,7 @@ export type Time = {
   schedule(at: number, run: () => void): Timer;
 };
 
-/** The platform takes no longer wait at once. */
+/** The longest wait that the platform supports. */
 const longestWaitMs = 2 ** 31 - 1;
 
 /** A wait keeps the process alive: what is queued is not lost because the program has nothing else to do. */

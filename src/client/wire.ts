@@ -86,7 +86,7 @@ function libraryOf(mode: WireMode): object {
 
 export type Envelope = { head: string; tail: string };
 
-/** What stands around the messages of a batch. */
+/** The envelope of the messages of a batch. */
 export function envelopeOf(mode: WireMode, batchId: string, sentAt: string): Envelope {
   const id = `"messageId":${encodeString(batchId)}`;
   if (mode === "v1.2") return { head: '{"batch":[', tail: `],${id}}` };

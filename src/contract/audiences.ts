@@ -11,7 +11,7 @@ export const members = z
   .describe("The userIds of an audience that has a fixed list in place of a rule.");
 
 export const syncProgress = z
-  .object({ done: z.int(), total: z.int().describe("Users to look at.") })
+  .object({ done: z.int(), total: z.int().describe("Users to evaluate.") })
   .nullable()
   .describe("Null while no sync is under way.");
 
@@ -32,7 +32,7 @@ const audienceAnswer = z
     sync,
     destinationIds: z.array(idOf(destinationIds)),
     sourceId: idOf(sourceIds).describe("The source of the kind `audience` that its messages come from."),
-    size: z.int().describe("How many users receivers were told are in."),
+    size: z.int().describe("How many users are in, by what was sent to receivers."),
     syncing: syncProgress,
     lastSync,
     nextSyncAt: time.nullable().describe("Of a periodic one."),
@@ -84,7 +84,7 @@ export const audienceCalls = [
     name: "audiences.create",
     method: "POST",
     path: "/api/audiences",
-    summary: "Makes an audience and runs its first sync: an identify for every member. Answers when that is committed.",
+    summary: "Creates an audience and runs its first sync: an identify for every member. Answers when that is committed.",
     body: audienceDraft,
     answer: audienceAnswer,
     status: 201,
@@ -101,7 +101,8 @@ export const audienceCalls = [
     name: "audiences.update",
     method: "PATCH",
     path: "/api/audiences/{id}",
-    summary: "Changes what is given. Who comes or leaves by it is sent at the next sync; at once when the audience syncs after each event.",
+    summary:
+      "Changes what is given. Users who enter or leave by it are sent at the next sync, or immediately when the audience syncs after each event.",
     params: byId(id),
     body: audienceChanges,
     answer: audienceAnswer,
@@ -118,7 +119,7 @@ export const audienceCalls = [
     name: "audiences.sync",
     method: "POST",
     path: "/api/audiences/{id}/sync",
-    summary: "Sends the changes since the last sync: `true` for who came, `false` for who left.",
+    summary: "Sends the changes since the last sync: `true` for users who entered, `false` for users who left.",
     params: byId(id),
     answer: syncAnswer,
   }),
@@ -146,7 +147,7 @@ export const audienceCalls = [
     answer: z.object({
       key: z.string().optional(),
       count: z.int(),
-      profiles: z.int().describe("All that were looked at."),
+      profiles: z.int().describe("All that were evaluated."),
       sample: z.array(user),
     }),
   }),

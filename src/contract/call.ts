@@ -14,7 +14,7 @@ import { reporting, sentenceOf } from "./issues.ts";
 // The inspector's content security policy forbids compiled validators; the hosts use them.
 z.config({ jitless: "document" in globalThis });
 
-/** What the change feed tells apart. */
+/** What the change feed distinguishes. */
 export const changeAreas = [
   "messages",
   "deliveries",

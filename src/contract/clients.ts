@@ -140,7 +140,7 @@ export const clientCalls = [
     name: "clients.call",
     method: "POST",
     path: "/api/clients/{id}/calls",
-    summary: "Makes one call, as a program would. What is wrong with it is said at once, and nothing is queued then.",
+    summary: "Makes one call, as a program would. An invalid call is answered with its error, and nothing is queued.",
     params: byId(id),
     body: z.strictObject({ type: callType, call: z.unknown().describe("The members of the call.") }),
     answer: z.object({

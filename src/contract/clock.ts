@@ -9,7 +9,7 @@ const advanceWith = <Time extends z.ZodType>(at: Time) =>
     .object({
       from: at,
       to: z.union([at, z.enum(["next-due", "idle"])]).describe("The target."),
-      now: at.describe("Where the clock stands by now."),
+      now: at.describe("The present time of the clock."),
       attempts: z.int().describe("Attempts made on the way."),
     })
     .nullable();
@@ -40,7 +40,7 @@ export const clockCalls = [
     name: "clock.set",
     method: "POST",
     path: "/api/clock",
-    summary: "Sets the clock's mode. Ends an advance under way at once, and those that wait for their turn.",
+    summary: "Sets the clock's mode. Ends a running advance immediately, and those that wait for their turn.",
     body: z.strictObject({ mode, speed: z.literal([10, 60, 600]).optional().describe("Of `faster`: 10 when left out.") }),
     answer: clockAnswer,
   }),

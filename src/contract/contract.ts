@@ -1,6 +1,6 @@
 /** Every call between the pipeline and its users, once. */
 
-import { aboutCalls } from "./about.ts";
+import { aboutCalls, pipelineCalls, workspaceCalls } from "./pipeline.ts";
 import type { Call, CallAnswer, CallInput, CheckedInput, HandlerAnswer } from "./call.ts";
 import { audienceCalls } from "./audiences.ts";
 import { clientCalls } from "./clients.ts";
@@ -12,14 +12,11 @@ import { deliveryCalls } from "./deliveries.ts";
 import { destinationCalls } from "./destinations.ts";
 import { endpointCalls } from "./endpoints.ts";
 import { messageCalls } from "./messages.ts";
-import { pipelineCalls } from "./pipeline.ts";
 import { profileCalls } from "./profiles.ts";
 import { retryProfileCalls } from "./retry-profiles.ts";
 import { scenarioCalls } from "./scenarios.ts";
 import { settingsCalls } from "./settings.ts";
-import { sourceCalls } from "./sources.ts";
-import { unknownKeyCalls } from "./unknown-keys.ts";
-import { workspaceCalls } from "./workspaces.ts";
+import { sourceCalls, unknownKeyCalls } from "./sources.ts";
 
 const all = [
   ...aboutCalls,

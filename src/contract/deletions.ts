@@ -14,7 +14,7 @@ const deletionAnswer = z
     id,
     state: z
       .enum(deletionStates)
-      .describe("The first of these that any of its deliveries is in; `nothing_to_send` when no delivery came of it."),
+      .describe("The first of these that any of its deliveries is in; `nothing_to_send` when it led to no delivery."),
     suppress: z.boolean(),
     requestedAt: time,
     users: z.array(
@@ -84,7 +84,7 @@ export const deletionCalls = [
     name: "suppressions.lift",
     method: "DELETE",
     path: "/api/suppressions/{userId}",
-    summary: "Messages of the user are taken in again.",
+    summary: "Messages of the user are accepted again.",
     params: z.strictObject({ userId: z.string() }),
     answer: z.object({ userId: z.string() }),
   }),

@@ -78,7 +78,7 @@ const attempt = z
     response: z
       .object({
         status: z.int(),
-        startLine: z.string().describe("The status line exactly as it came."),
+        startLine: z.string().describe("The status line exactly as received."),
         headers: recordedHeaders,
         body: bytes.describe("The first 64 KB."),
         bodyLength: z.int(),
@@ -105,7 +105,7 @@ const job = z
     count: z.int().describe("How many deliveries matched."),
     total: z.int(),
     done: z.int(),
-    retried: z.int().describe("Taken up; the others had moved on meanwhile."),
+    retried: z.int().describe("Requeued; the others had changed their state meanwhile."),
   })
   .meta({ id: "Job" });
 

@@ -106,7 +106,7 @@ export const endpointCalls = [
     name: "endpoints.get",
     method: "GET",
     path: "/api/endpoints/{id}",
-    summary: "One test endpoint, and where its program stands.",
+    summary: "One test endpoint, with the current step of its program.",
     params: byId(id),
     answer: endpointAnswer,
   }),

@@ -20,6 +20,6 @@ export const changeStream = {
   name: "events.stream",
   method: "GET",
   path: "/api/events",
-  summary: "Server-sent events: what changed. Event `resync` says that changes were missed and everything must be read anew.",
+  summary: "Server-sent events: what changed. Event `resync` says that changes were missed and everything must be read again.",
   query: z.strictObject({ after: z.string().optional().describe("The sequence number to resume from, as `Last-Event-ID` does.") }),
 } as const;

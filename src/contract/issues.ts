@@ -63,7 +63,7 @@ function sentence(issue: Issue, above: readonly PropertyKey[]): string {
   }
 }
 
-/** The alternative that came closest is the one that was meant; where it is none by its kind, all are named. */
+/** The closest alternative is assumed to be the one that was meant; where none is close, all are named. */
 function unionSentence(issue: Extract<Issue, { code: "invalid_union" }>, path: readonly PropertyKey[], name: string): string {
   const alternatives = issue.errors.filter((issues) => issues.length > 0);
   const { discriminator, options } = issue as { discriminator?: string; options?: readonly unknown[] };

@@ -57,7 +57,7 @@ export const messageDetails = z
     detail: z.string().nullable(),
     duplicateOf: id.nullable(),
     warnings: z.array(z.string()),
-    raw: bytes.describe("The message as it came: of what was rejected, the first 64 KB."),
+    raw: bytes.describe("The message as received; the first 64 KB of a rejected one."),
     rawSize: z.int().describe("How many bytes it had."),
     request: z
       .object({ method: z.string(), path: z.string(), headers: recordedHeaders, size: z.int(), messages: z.int() })
@@ -87,7 +87,7 @@ export const messageCalls = [
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
         .optional()
         .describe("How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`."),
-      search: z.string().optional().describe("Free text, in the bytes of the message as it came."),
+      search: z.string().optional().describe("Free text, in the bytes of the message as received."),
       ...page(cursor),
     }),
     reads: ["messages", "deliveries"],
@@ -97,7 +97,7 @@ export const messageCalls = [
     name: "messages.get",
     method: "GET",
     path: "/api/messages/{id}",
-    summary: "One message with all that came of it.",
+    summary: "One message with all its results.",
     params: byId(id),
     reads: ["messages", "deliveries"],
     answer: messageDetails,

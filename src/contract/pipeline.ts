@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { deliveryStates, messageStates } from "../domain/states.ts";
+import { destinationIds, endpointIds, sourceIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
+import { idOf } from "./shapes.ts";
 
 const count = z.int();
 const stats = z
@@ -45,5 +47,39 @@ export const pipelineCalls = [
     summary: "Removes all messages, or the configuration as well. The settings stay.",
     body: z.strictObject({ what }),
     answer: z.object({ what }),
+  }),
+] as const;
+
+const about = z
+  .object({
+    version: z.string(),
+    ingestUrl: z.string(),
+    endpointsUrl: z.string(),
+    endpointsTlsUrl: z.string(),
+    dataDir: z.string().nullable().describe("Null when the data is in memory only."),
+  })
+  .meta({ id: "About" });
+export type AboutAnswer = z.output<typeof about>;
+
+export const aboutCalls = [
+  defineCall({
+    name: "about.get",
+    method: "GET",
+    path: "/api/about",
+    summary: "The running Hookyard: its version, where it listens, where its data is.",
+    answer: about,
+  }),
+] as const;
+
+export const workspaceCalls = [
+  defineCall({
+    name: "workspaces.open",
+    method: "POST",
+    path: "/api/workspaces",
+    summary: "Sets up something to start from, once: a first source, destination and test endpoint, or a shop that sends by itself.",
+    body: z.strictObject({ kind: z.enum(["first", "demo"]) }),
+    answer: z
+      .object({ sourceId: idOf(sourceIds), destinationId: idOf(destinationIds), endpointId: idOf(endpointIds) })
+      .describe("Those to show first. What is there already is used again."),
   }),
 ] as const;

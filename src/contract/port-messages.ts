@@ -13,7 +13,7 @@ export type MessageToHost =
 
 export type MessageToPage =
   | { id: number; status: number; body: unknown }
-  /** `sequence` is where to go on later. Changes are null when some were missed and everything must be read anew. */
+  /** `sequence` is where to go on later. Changes are null when some were missed and everything must be read again. */
   | { watch: number; sequence: number; changes: ChangeAnswer[] | null };
 
 /**

@@ -31,7 +31,7 @@ const profileSummary = z.object({
   lastSeenAt: time,
   events: z.int().describe("How many it has done."),
   traits: anyMembers.describe("In a list, the first hundred by name."),
-  audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were told that the user is in."),
+  audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were notified that the user is in."),
 });
 const profileAnswer = profileSummary.meta({ id: "Profile" });
 

@@ -15,7 +15,7 @@ const members = {
   schedule,
   jitter: z.number().describe("0.1 moves each delay by up to ten per cent either way."),
   windowMs: z.int().describe("No attempt starts later than this after the first."),
-  timeoutMs: z.int().describe("The whole answer must be there within this time."),
+  timeoutMs: z.int().describe("The complete response must be received within this time."),
   retriedStatuses: z.array(z.strictObject({ from: z.int(), to: z.int() })),
   retryTimeouts: z.boolean(),
   retryConnectionErrors: z.boolean(),

@@ -16,7 +16,7 @@ const sameOrWithin = z
 const ordered = z.enum(["greater", "less"]).describe("By size for numbers, by code point for strings.");
 const existing = z.literal("exists").describe("There is a value that is not null; with `value: false`, there is none.");
 
-/** What every operator needs is told of each, so that the schema says it too. */
+/** What an operator needs is written at each operator, so that the schema has it too. */
 function comparison<Name extends "trait" | "property">(of: Name) {
   const named = { [of]: name } as Record<Name, typeof name>;
   return z.discriminatedUnion("op", [
@@ -74,7 +74,7 @@ function misfitsOf(value: unknown, path: PropertyKey[]): Misfit[] {
   const [name, another] = naming.filter((name) => Object.hasOwn(value as object, name));
   if (name === undefined) return [{ code: "custom", path, message: `one of ${namesOf(naming)} has to say what it is` }];
   if (another !== undefined) {
-    const message = `${namesOf([name, another])} cannot stand together; make two parts of them and join these by \`all\` or \`any\``;
+    const message = `${namesOf([name, another])} cannot be combined; make two parts of them and join these by \`all\` or \`any\``;
     return [{ code: "custom", path, message }];
   }
   const { error } = parts[name].safeParse(value, reporting);
@@ -137,4 +137,4 @@ export const sync = z
         .max(366 * 24 * 60 * 60 * 1000),
     }),
   ])
-  .meta({ id: "Sync", description: "When differences are sent: by hand, after each event, or on a period of the clock." });
+  .meta({ id: "Sync", description: "When differences are sent: manually, after each event, or on a period of the clock." });

@@ -1,5 +1,5 @@
 /**
- * Scenarios, and what came of one: the same in the inspector, on the command line and as JSON. Times are those of the
+ * Scenarios and their results: the same in the inspector, on the command line and as JSON. Times are those of the
  * clock of the scenario's own pipeline; nothing in a report differs from run to run.
  */
 
@@ -58,8 +58,8 @@ const scenarioStep = z
       .enum(["waiting", "running", "passed", "failed", "skipped"])
       .describe("`waiting` and `running` while the scenario runs; `skipped` when a step before it could not be done."),
     elapsedMs: z.int().nullable().describe("Clock time since the beginning of the scenario, when the step was over."),
-    outcome: z.string().nullable().describe("What came of it, in words."),
-    problem: z.string().nullable().describe("Why it could not be done, or what was wrong with what came of it."),
+    outcome: z.string().nullable().describe("The result, in words."),
+    problem: z.string().nullable().describe("Why it could not be done, or what is wrong with its result."),
     expectations: z.array(scenarioExpectation),
   })
   .meta({ id: "ScenarioStepResult" });
@@ -121,7 +121,7 @@ export const scenarioCalls = [
     method: "POST",
     path: "/api/scenarios/run",
     summary:
-      "Begins to run a scenario in a pipeline of its own, in memory and on a clock of its own. Answers at once; `scenarioRuns.get` says how far it is.",
+      "Starts a scenario in a pipeline of its own, in memory and on a clock of its own. Answers immediately; `scenarioRuns.get` says how far it is.",
     body: z.strictObject({
       text: scenarioText,
       file: z.string().max(1000).optional().describe("What the report calls it."),
@@ -135,7 +135,7 @@ export const scenarioCalls = [
     method: "POST",
     path: "/api/scenarios/record",
     summary:
-      "Makes a scenario of messages: their sources and destinations, the receivers answering as they did, and what came of it as expectations.",
+      "Creates a scenario from messages: their sources and destinations, receivers that answer as they did, and the results as expectations.",
     body: z.strictObject({
       messageIds: z.array(z.string()).min(1).max(1000).describe("The `id`s of the messages, in any order."),
       name: z.string().min(1).max(200).optional(),

@@ -9,7 +9,7 @@ const members = {
   laneConnections: z.int().describe("Connections per webhook."),
   unknownKeys: answerMode.describe("How requests with an unknown write key are answered."),
   maxMessages: z.int().nullable().describe("Retention: the newest accepted messages that are kept; null keeps all."),
-  maxAgeMs: z.int().nullable().describe("Retention: for how long, in wall time; null keeps all."),
+  maxAgeMs: z.int().nullable().describe("Retention: for how long, in real time; null keeps all."),
   maxBytes: z
     .int()
     .nullable()

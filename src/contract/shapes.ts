@@ -51,7 +51,7 @@ export const bytes = z
   )
   .meta({ id: "Bytes", description: "Recorded bytes: a string when they are valid UTF-8, else base64." });
 
-/** Text that stands for a value of the engine. `wrong` says why a text stands for none. */
+/** Text that encodes a value of the engine. `wrong` says why a text encodes none. */
 function spelled<Value>(
   { format, parse }: { format(value: Value): string; parse(text: string): Value | null },
   wrong: (text: string) => { message: string; params?: Record<string, unknown> },

@@ -21,7 +21,7 @@ export const ingestFault = z
 
 const id = idOf(sourceIds);
 
-export const sourceAnswer = z
+const sourceAnswer = z
   .object({
     id,
     name: z.string(),
@@ -80,7 +80,7 @@ export const sourceCalls = [
     name: "sources.send",
     method: "POST",
     path: "/api/sources/{id}/send",
-    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; answers what the port said.",
+    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; returns the answer of the port.",
     params: byId(id),
     body: z.strictObject({
       type: z
@@ -98,5 +98,37 @@ export const sourceCalls = [
     summary: "Deletes a source. Its messages stay.",
     params: byId(id),
     answer: deleted(id),
+  }),
+] as const;
+
+const byWriteKey = z.strictObject({ writeKey: z.string() });
+
+export const unknownKeyCalls = [
+  defineCall({
+    name: "unknownKeys.list",
+    method: "GET",
+    path: "/api/unknown-keys",
+    summary: "Write keys that no source has, with the number of kept requests.",
+    answer: listOf(
+      z.object({ writeKey: z.string(), requests: z.int(), firstAt: time, lastAt: time, lastPath: z.string() }).meta({ id: "UnknownKey" }),
+    ),
+  }),
+  defineCall({
+    name: "unknownKeys.adopt",
+    method: "POST",
+    path: "/api/unknown-keys/{writeKey}/adopt",
+    summary: "Creates a source with the key and accepts the kept requests.",
+    params: byWriteKey,
+    body: z.strictObject({ name: z.string() }),
+    answer: sourceAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "unknownKeys.forget",
+    method: "DELETE",
+    path: "/api/unknown-keys/{writeKey}",
+    summary: "Deletes the key and its kept requests.",
+    params: byWriteKey,
+    answer: z.object({ writeKey: z.string() }),
   }),
 ] as const;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `hookyard` command. It looks at the version of Node before anything is loaded that needs a newer one, and
- * gives the rest to the command that is named.
+ * The `hookyard` command. It checks the version of Node before anything is loaded that needs a newer one, and
+ * runs the named command.
  */
 
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const oldestNode = 24;
 
 type Command = { summary: string; run(options: { args: string[]; root: string; version: string }): Promise<number> };
 
-/** Each is loaded when it is asked for. */
+/** Each is loaded on first use. */
 const commands: Record<string, Command> = {
   serve: {
     summary: "Runs the pipeline, the test endpoints and the inspector.",
@@ -23,11 +23,11 @@ const commands: Record<string, Command> = {
   },
   doctor: {
     summary: "Checks a data directory, also while Hookyard runs on it. Changes nothing.",
-    run: async (options) => (await import("./doctor-command.ts")).doctorCommand(options),
+    run: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
   },
   backup: {
     summary: "Copies the data into one file, also while Hookyard runs on it.",
-    run: async (options) => (await import("./backup-command.ts")).backupCommand(options),
+    run: async (options) => (await import("./data-commands.ts")).backupCommand(options),
   },
 };
 
@@ -40,7 +40,7 @@ ${Object.entries(commands)
   --version    The version.
   --help       This text. hookyard <command> --help lists the flags of a command.`;
 
-// Whoever reads the output may stop reading; that is no reason to end.
+// The reader of the output may stop reading; that is no reason to end.
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 

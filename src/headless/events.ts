@@ -1,18 +1,18 @@
 /**
  * What changed, as server-sent events. Each is `event: change` with its sequence number as the id, so that a client
- * resumes where it was; `event: resync` says that this is not possible and everything must be read anew.
+ * resumes where it was; `event: resync` says that this is not possible and everything must be read again.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";
 import type { RealTimer } from "../engine/real-time.ts";
 import { startIdleTimer } from "../engine/real-time.ts";
-import { guardHeaders } from "./json-answer.ts";
+import { guardHeaders } from "./json.ts";
 
 /** Below the 30 to 60 seconds after which proxies give up on a silent connection. */
 const heartbeatMs = 15_000;
-/** Some ten thousand changes: who is that far behind is better off reading everything anew. */
-const mostBuffered = 1024 * 1024;
+/** Some ten thousand changes: a reader that far behind is better off reading everything again. */
+const maxBuffered = 1024 * 1024;
 
 /** `after` is the sequence number that the client saw last; null starts with what comes next. */
 export function streamChanges({
@@ -32,7 +32,7 @@ export function streamChanges({
   const write = (text: string) => {
     if (response.destroyed) return;
     response.write(text);
-    if (response.writableLength > mostBuffered) response.destroy();
+    if (response.writableLength > maxBuffered) response.destroy();
   };
   const writeChanges = (list: readonly Change[]) => write(list.map(lineOf).join(""));
 

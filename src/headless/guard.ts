@@ -1,5 +1,5 @@
 /**
- * Who may talk to the control port. Pages of other origins may not, whatever name they have for this machine
+ * Who may talk to the control port. Pages of other origins may not, under any name that they have for this machine
  * (Host and Origin), and neither may programs that do not have the token.
  */
 
@@ -44,7 +44,7 @@ export function createGuard({ token, host }: { token: string; host: string }) {
 
 export type Guard = ReturnType<typeof createGuard>;
 
-/** Digests have one length, so that comparing them tells nothing of the token's. */
+/** Digests have one length, so that comparing them reveals nothing of the length of the token. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -1,33 +1,29 @@
 /**
  * The control port: the contract over HTTP with JSON, changes as server-sent events, and the inspector's pages.
- * `serve` starts it. It takes no messages in, sends no CORS headers, and no request ends it: each gets an answer.
+ * `serve` starts it. It accepts no messages, sends no CORS headers, and no request ends it: each gets an answer.
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
 import { changeStream } from "../contract/events.ts";
 import type { Method } from "../contract/call.ts";
-import type { Problem } from "../domain/problem.ts";
-import { isProblem, problem } from "../domain/problem.ts";
+import { type Problem, isProblem, problem } from "../domain/problem.ts";
 import { answerBadInput, arrivalLimits, close, listen, serveRequests, urlOf } from "../engine/http-port.ts";
 import { streamChanges } from "./events.ts";
-import type { Guard } from "./guard.ts";
-import { createGuard } from "./guard.ts";
-import { answerJson, answerProblem } from "./json-answer.ts";
-import { readJsonObject } from "./request-body.ts";
+import { type Guard, createGuard } from "./guard.ts";
+import { answerJson, answerProblem, readJsonObject } from "./json.ts";
 import { inputOf, matchPath } from "./routes.ts";
 import type { StaticPages } from "./static-pages.ts";
 
-/** Calls that are under way when the host stops (a long `settle`) are cut after this. */
+/** Calls that still run when the host stops (a long `settle`) are cut after this. */
 const stopDeadlineMs = 1_000;
 /** A configuration of 8 MiB is imported over loopback. */
 const arrival = { headersMs: 10_000, requestMs: 60_000 };
 const openApiPath = "/api/openapi.json";
 
 export type ControlPort = {
-  /** Answers the URL, without the token. Rejects with `PortTaken`. */
+  /** Returns the URL, without the token. Rejects with `PortTaken`. */
   start(): Promise<string>;
   stop(): Promise<void>;
 };

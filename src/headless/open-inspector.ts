@@ -18,7 +18,7 @@ type OpenOptions = {
   say: (sentence: string) => void;
 };
 
-/** Where it cannot be opened, one sentence says so and everything goes on. Answers how to remove the page. */
+/** If it cannot be opened, one sentence says so and everything goes on. Returns a function that removes the page. */
 export function openInspector({ url, dataDir, say }: OpenOptions): () => void {
   const refuse = () => say("The browser could not be opened. Open the address above yourself.");
   // A directory of its own has mode 0700.

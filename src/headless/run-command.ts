@@ -1,17 +1,16 @@
-/** `hookyard run`: runs scenario files side by side, prints what came of them, and says it with the exit code. */
+/** `hookyard run`: runs scenario files side by side, prints the results, and sets the exit code. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import type { ScenarioReport } from "../contract/scenarios.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
-import { runRead } from "../scenarios/run/run-file.ts";
-import { unusableReport } from "../scenarios/run/run-scenario.ts";
+import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
-import { parseRunFlags, runHelp, type RunFlags } from "./run-flags.ts";
 
 /** A scenario mostly waits for its own sockets: a few beside each other fill that time, more would only compete. */
 const besideEachOther = 4;
@@ -45,7 +44,7 @@ export async function runCommand({ args, root, version }: { args: string[]; root
 
 type Kept = RunningPipeline & { api: import("../api/api.ts").Api };
 
-/** In the order of the files, each told as soon as it and all before it are there. */
+/** Calls back in the order of the files, as soon as a report and all before it are there. */
 async function runAll(
   flags: RunFlags,
   version: string,
@@ -59,14 +58,14 @@ async function runAll(
   };
   const done: TimedReport[] = [];
   let next = 0;
-  let told = 0;
+  let reported = 0;
   const work = async (): Promise<void> => {
     for (let index = next; index < flags.files.length; index = next) {
       next += 1;
       const keepThis = flags.keep && index === 0 ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) } : {};
       done[index] = await runFile({ file: flags.files[index] ?? "", seed: flags.seed, start, ...keepThis });
-      for (let ready = done[told]; ready !== undefined; ready = done[told]) {
-        told += 1;
+      for (let ready = done[reported]; ready !== undefined; ready = done[reported]) {
+        reported += 1;
         onReport(ready.report);
       }
     }
@@ -103,7 +102,7 @@ async function read(file: string): Promise<string | { wrong: string }> {
     return {
       wrong:
         code === "ENOENT"
-          ? "There is no such file."
+          ? "The file was not found."
           : code === "EISDIR"
             ? "This is a directory. Name the files in it."
             : `The file cannot be read: ${message}.`,
@@ -157,4 +156,55 @@ async function serveKept({ api, stop }: Kept, { root }: { root: string }): Promi
   });
   await control.stop();
   await stop();
+}
+
+export type RunFlags = {
+  files: string[];
+  junit: string | undefined;
+  json: boolean;
+  seed: number | undefined;
+  keep: boolean;
+};
+
+export const runHelp = `Usage: hookyard run FILE… [flags]
+
+Runs scenarios, each in a pipeline of its own: in memory, on free ports, on a clock that moves only as the scenario says.
+
+  --junit FILE    Write the results there as JUnit XML.
+  --json          Print one JSON document instead of text. The same files and seed give the same bytes.
+  --seed N        Draw from this seed instead of the files' own.
+  --keep          Keep the first file's pipeline running afterwards, and print the inspector's address.
+  --help          This text.
+
+Ends with 0 when every expectation was met, with 1 when one was not or a file cannot be used, and with 2 when a flag is wrong.`;
+
+/** The flags, `help`, or what is wrong with them in one line. */
+export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        junit: { type: "string" },
+        json: { type: "boolean", default: false },
+        seed: { type: "string" },
+        keep: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    return { wrong: `${reason}. hookyard run --help lists all flags.` };
+  }
+  const { values, positionals: files } = parsed;
+  if (values.help) return "help";
+  if (files.length === 0) return { wrong: "hookyard run needs at least one scenario file. hookyard run --help says more." };
+  const twice = files.find((file, index) => files.indexOf(file) !== index);
+  if (twice !== undefined) return { wrong: `${twice} is there twice.` };
+  if (values.junit === "") return { wrong: "--junit needs a file." };
+  const seed = values.seed === undefined ? undefined : Number(values.seed);
+  if (seed !== undefined && !(/^-?\d{1,16}$/.test(values.seed ?? "") && Number.isSafeInteger(seed)))
+    return { wrong: "--seed needs a whole number." };
+  return { files, junit: values.junit, json: values.json, seed, keep: values.keep };
 }

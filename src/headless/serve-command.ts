@@ -1,4 +1,4 @@
-/** `hookyard serve`: puts the application and the control port together, says where they are, and ends them on a signal. */
+/** `hookyard serve`: runs the application and the control port, prints where they are, and ends them on a signal. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { isLoopback, parseServeFlags, portFlags, serveHelp } from "./serve-flags
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
 
-/** What the user is told in one line before the process ends. */
+/** An error that the user sees in one line before the process ends. */
 class Refusal extends Error {}
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 export async function serveCommand({ args, root, version }: { args: string[]; root: string; version: string }): Promise<number> {
   const flags = parseServeFlags(args);
   if (flags === "help") {
@@ -39,7 +39,7 @@ export async function serveCommand({ args, root, version }: { args: string[]; ro
   }
 }
 
-/** Answers how to stop what it started. */
+/** Returns a function that stops what it started. */
 async function start({ flags, root, version }: { flags: ServeFlags; root: string; version: string }): Promise<() => Promise<void>> {
   const { data, host, ports } = flags;
   const configuration = flags.config === undefined ? null : readConfiguration(flags.config);
@@ -83,7 +83,7 @@ function readConfiguration(file: string): unknown {
   }
 }
 
-/** Some faults come with the text around their place, which may be a secret: it is told by its line instead. */
+/** Some faults come with the text around their place, which may be a secret: only the line number is reported. */
 function jsonFault(text: string, error: unknown): string {
   const message = messageOf(error);
   const quoting = /^(Unexpected .+?), (?:\.\.\.)?"(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(message);
@@ -103,7 +103,7 @@ type Running = {
   dataDir: string | null;
 };
 
-/** Answers how to remove what it left for the browser. */
+/** Returns a function that removes what it left for the browser. */
 function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpointsTlsUrl, dataDir }: Running): () => void {
   const inspectorUrl = `${uiUrl}/#token=${token}`;
   if (flags.json) {

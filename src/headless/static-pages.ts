@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { contentSecurityPolicy, contentTypeOf, pageFilesIn } from "../page-files.ts";
-import { guardHeaders } from "./json-answer.ts";
+import { guardHeaders } from "./json.ts";
 
 const pageHeaders = { ...guardHeaders, "Content-Security-Policy": contentSecurityPolicy({ connects: true }) };
 

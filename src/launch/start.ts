@@ -1,16 +1,24 @@
 /** `npm start`: opens the product, in Electron where that can be had, else in the browser. */
 
+import { serveHelp } from "../headless/serve-flags.ts";
 import { buildDesktopIfStale } from "./build-desktop.ts";
 import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
 import { downloadMs, downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
 import { endWithNpm } from "./end-with-npm.ts";
-import { asksForHelp, startHelp } from "./help.ts";
 import { runServe } from "./run-serve.ts";
 
+const help = `Usage: npm start [-- flags]
+
+Opens Hookyard in a window of its own, or in the browser where Electron's runtime is not there and cannot be had.
+In a window, the flags --data, --ingest-port, --endpoints-port and --endpoints-tls-port count; in the browser, all of these:
+
+${serveHelp}`;
+
 const flags = process.argv.slice(2);
-if (asksForHelp(flags)) {
-  process.stdout.write(`${startHelp}\n`);
+// Answered before anything is built.
+if (flags.includes("--help") || flags.includes("-h")) {
+  process.stdout.write(`${help}\n`);
   process.exit(0);
 }
 endWithNpm();

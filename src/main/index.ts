@@ -6,19 +6,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { app, dialog, session } from "electron";
+import { app, dialog, session, type WebContents, ipcMain, MessageChannelMain } from "electron";
 import { OpenError } from "../app-errors.ts";
 import { createApp } from "../app.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
+import { createPortApi } from "../api/port-api.ts";
+import type { Api } from "../api/api.ts";
+import { portRequest } from "../contract/port-messages.ts";
 import { type AppFlags, parseAppFlags } from "./app-flags.ts";
-import { isDevelopment, registerAppScheme, serveApp } from "./app-protocol.ts";
-import { setMenu } from "./menu.ts";
-import { servePorts } from "./port-server.ts";
+import { registerAppScheme, serveApp } from "./app-protocol.ts";
+import { setMenu, createMainWindow } from "./window.ts";
 import { startOnPorts } from "./port-taken.ts";
 import { quitDrained } from "./quit.ts";
-import { confinePages, denyPermissions } from "./security.ts";
-import { createMainWindow } from "./window.ts";
+import { confinePages, denyPermissions, isTrustedSender } from "./security.ts";
 
 // Two levels up from here, both in the sources and in the built program.
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -57,7 +58,7 @@ function keepBesideData(data: string): void {
 async function run({ data, ports }: AppFlags): Promise<void> {
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
-  setMenu({ platform: process.platform, isDevelopment });
+  setMenu(process.platform);
   const userData = app.getPath("userData");
   const hookyard = await startOnPorts({
     ports,
@@ -100,4 +101,20 @@ function report(error: unknown): void {
 
 function log(text: string): void {
   process.stderr.write(`${new Date(wallClockNow()).toISOString()} ${text}\n`);
+}
+
+/** Gives the page of the inspector a message port, and serves the control API on it. One port at a time for each page. */
+function servePorts(api: Api): void {
+  const closing = new WeakMap<WebContents, () => void>();
+  ipcMain.on(portRequest, ({ sender, senderFrame }) => {
+    if (!isTrustedSender(senderFrame)) return;
+    closing.get(sender)?.();
+    const { port1: port, port2: portOfPage } = new MessageChannelMain();
+    const portApi = createPortApi({ api, send: (text) => port.postMessage(text) });
+    port.on("message", ({ data }) => portApi.receive(data));
+    port.on("close", () => portApi.end());
+    port.start();
+    closing.set(sender, () => port.close());
+    senderFrame.postMessage(portRequest, null, [portOfPage]);
+  });
 }

@@ -5,7 +5,7 @@ import type { App } from "../app.ts";
 import { PortTaken } from "../app-errors.ts";
 import type { AppPorts } from "./app-flags.ts";
 
-/** Makes and starts an app on these ports. Answers null when the user would rather quit. */
+/** Creates and starts an app on these ports. Returns null when the user prefers to quit. */
 export async function startOnPorts({
   ports,
   createApp,

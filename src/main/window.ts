@@ -1,13 +1,13 @@
-/** The one window, where it was the last time. */
+/** The one window, where it was the last time, and the application menu: what the platform expects, by roles. */
 
-import { BrowserWindow, nativeTheme, screen } from "electron";
+import { BrowserWindow, nativeTheme, screen, type MenuItemConstructorOptions, Menu } from "electron";
 import { isDevelopment, pageUrl } from "./app-protocol.ts";
 import { boundsOn, readWindowState, smallestSize, writeWindowState } from "./window-state.ts";
 
 type MainWindow = {
   /** Opens it, or brings it to the front. */
   show(): void;
-  /** Keeps where it is, and takes it away. */
+  /** Saves its place, and closes it. */
   close(): void;
 };
 
@@ -78,4 +78,29 @@ export function createMainWindow({
       current.destroy();
     },
   };
+}
+
+/** Only the dev loop has the developer tools: what a page shows comes from outside, and nobody should be talked into pasting code. */
+export function setMenu(platform: NodeJS.Platform): void {
+  const isMac = platform === "darwin";
+  const template: MenuItemConstructorOptions[] = [
+    ...(isMac ? [{ role: "appMenu" as const }] : []),
+    { label: "&File", submenu: [isMac ? { role: "close" } : { role: "quit" }] },
+    { role: "editMenu" },
+    {
+      label: "&View",
+      submenu: [
+        { role: "reload" },
+        ...(isDevelopment ? [{ role: "toggleDevTools" as const }] : []),
+        { type: "separator" },
+        { role: "resetZoom" },
+        { role: "zoomIn" },
+        { role: "zoomOut" },
+        { type: "separator" },
+        { role: "togglefullscreen" },
+      ],
+    },
+    { role: "windowMenu" },
+  ];
+  Menu.setApplicationMenu(Menu.buildFromTemplate(template));
 }

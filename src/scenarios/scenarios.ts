@@ -1,6 +1,6 @@
 /**
  * What the control API asks of scenarios: those that come with Hookyard, runs of any text, each in a pipeline of its
- * own beside the user's, and a text made of what just happened. YAML and all that reads it are loaded when first asked for.
+ * own beside the user's, and a text recorded from recent messages. YAML and its reader are loaded on first use.
  */
 
 import { readdir, readFile } from "node:fs/promises";
@@ -11,10 +11,10 @@ import { conflict, notFound, type Problem } from "../domain/problem.ts";
 import type { ScenarioPipeline, StartPipeline } from "./run/pipeline.ts";
 
 /** Each is a whole pipeline with its own ports. */
-const mostAtOnce = 4;
+const maxRunning = 4;
 
-/** Runs that can still be looked at. */
-const mostKept = 20;
+/** Runs that can still be read. */
+const maxKept = 20;
 
 export type Scenarios = {
   ready(): Promise<ReadyScenario[]>;
@@ -54,37 +54,20 @@ export function createScenarios({
 
   function forgetOld(): void {
     for (const { id, report } of runs.values()) {
-      if (runs.size < mostKept) return;
+      if (runs.size < maxKept) return;
       if (report.state !== "running") runs.delete(id);
     }
   }
 
   return {
-    async ready() {
-      if (directory === null) return [];
-      const { readScenario } = await import("./file/read-scenario.ts");
-      const files = (await readdir(directory)).filter((file) => file.endsWith(".yaml")).toSorted();
-      return Promise.all(
-        files.map(async (file) => {
-          const text = await readFile(join(directory, file), "utf8");
-          const read = readScenario(text);
-          if ("problems" in read) throw new Error(`${file}: ${read.problems[0]?.message}`);
-          return { file, name: read.scenario.name, description: read.scenario.description ?? null, text };
-        }),
-      );
-    },
-
-    async check(text) {
-      const { forServing, readScenario } = await import("./file/read-scenario.ts");
-      const read = readScenario(text, forServing);
-      return "problems" in read ? { name: null, problems: read.problems } : { name: read.scenario.name, problems: [] };
-    },
+    ready: async () => (directory === null ? [] : readyIn(directory)),
+    check,
 
     async run({ text, file, seed }) {
       const { forServing, readScenario } = await import("./file/read-scenario.ts");
-      const { runRead, reportToBe } = await import("./run/run-file.ts");
-      if (underWay().length >= mostAtOnce) {
-        return conflict("too_many_runs", `${mostAtOnce} scenarios are running already. Wait until one of them is over, or end one.`);
+      const { runRead, reportToBe } = await import("./run/run-scenario.ts");
+      if (underWay().length >= maxRunning) {
+        return conflict("too_many_runs", `${maxRunning} scenarios are running already. Wait until one of them is over, or end one.`);
       }
       forgetOld();
       const read = readScenario(text, forServing);
@@ -133,4 +116,23 @@ export function createScenarios({
       await Promise.all([...runs.values()].map(({ ended }) => ended));
     },
   };
+}
+
+async function readyIn(directory: string): Promise<ReadyScenario[]> {
+  const { readScenario } = await import("./file/read-scenario.ts");
+  const files = (await readdir(directory)).filter((file) => file.endsWith(".yaml")).toSorted();
+  return Promise.all(
+    files.map(async (file) => {
+      const text = await readFile(join(directory, file), "utf8");
+      const read = readScenario(text);
+      if ("problems" in read) throw new Error(`${file}: ${read.problems[0]?.message}`);
+      return { file, name: read.scenario.name, description: read.scenario.description ?? null, text };
+    }),
+  );
+}
+
+async function check(text: string): Promise<{ name: string | null; problems: ScenarioProblem[] }> {
+  const { forServing, readScenario } = await import("./file/read-scenario.ts");
+  const read = readScenario(text, forServing);
+  return "problems" in read ? { name: null, problems: read.problems } : { name: read.scenario.name, problems: [] };
 }

@@ -1,4 +1,4 @@
-/** `hookyard backup`: a copy of the data as one file, taken in one read transaction while a Hookyard goes on writing, and verified. */
+/** `hookyard backup`: a copy of the data as one file, made in one read transaction while a Hookyard goes on writing, and verified. */
 
 import { existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -70,7 +70,7 @@ async function copy(data: string, part: string): Promise<void> {
   made.close();
 }
 
-/** Answers how many messages are in it. */
+/** Returns how many messages are in it. */
 function verify(part: string): number {
   const db = new Database(part, { readonly: true });
   try {

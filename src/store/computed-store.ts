@@ -1,4 +1,4 @@
-/** Audiences, computed traits, and what their receivers were told of each user. */
+/** Audiences, computed traits, and the value last sent to receivers for each user. */
 
 import type { AudienceId, ComputedTraitId, SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";

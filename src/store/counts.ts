@@ -1,23 +1,27 @@
 /**
  * How many messages there are of each source, type and state, and deliveries of each destination and state, kept
  * in the same transactions that change them. Totals of any combination are then a sum over a few rows, with a
- * million messages too. What changes of a message is told to the kinds in memory as well.
+ * million messages too. The kinds in memory learn here what changes of a message.
  */
 
 import type { MessageKind, MessageKinds } from "./message-kinds.ts";
 import type { Db } from "./open.ts";
+import type { Transactions } from "./transactions.ts";
 
 export class Counts {
   #deltas = new Map<string, number>();
   #kinds;
+  #transactions;
   #messages;
   #deliveries;
   #rejected;
   /** What rejected and duplicate messages take of their quota; null when it has to be asked of the index. */
   #rejectedBytes: number | null = null;
 
-  constructor(db: Db, kinds: MessageKinds) {
+  constructor(db: Db, kinds: MessageKinds, transactions: Transactions) {
     this.#kinds = kinds;
+    this.#transactions = transactions;
+    transactions.onReload(() => this.rollback());
     this.#messages = db.prepare<[number, number, number, number]>(
       "INSERT INTO message_counts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
     );
@@ -36,6 +40,7 @@ export class Counts {
 
   /** Before its row is written or removed. */
   rejected(bytes: number): void {
+    this.#transactions.changes(this);
     this.#rejectedBytes = this.rejectedBytes() + bytes;
   }
 
@@ -53,7 +58,6 @@ export class Counts {
     this.#add(`${destinationId} ${state}`, n);
   }
 
-  /** At the end of a transaction, inside it. */
   flush(): void {
     for (const [key, n] of this.#deltas) {
       if (n === 0) continue;
@@ -64,14 +68,13 @@ export class Counts {
     this.#deltas.clear();
   }
 
-  /** After a transaction that did not come to its end, and when all are gone. */
-  discard(): void {
+  rollback(): void {
     this.#deltas.clear();
     this.#rejectedBytes = null;
-    this.#kinds.forget();
   }
 
   #add(key: string, n: number): void {
+    this.#transactions.changes(this);
     this.#deltas.set(key, (this.#deltas.get(key) ?? 0) + n);
   }
 }

@@ -46,7 +46,7 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   }
 }
 
-/** How many frames of the log the index beside it says are committed, or null where it says nothing. */
+/** The number of committed frames of the log according to the index beside it, or null where there is none. */
 export function framesOf(file: string): { salts: string; frames: number } | null {
   const index = `${file}-shm`;
   if ((sizeOf(index) ?? 0) < indexHeaderSize) return null;

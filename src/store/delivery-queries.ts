@@ -25,13 +25,6 @@ export function createDeliveryQueries(db: Db): Queries {
   const dueAfter = db.prepare<[number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at > ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
-  const message = db.prepare<[number], { type: number; event: string | null; user_id: string | null; anonymous_id: string | null }>(
-    "SELECT type, event, user_id, anonymous_id FROM messages WHERE id = ?",
-  );
-  const made = db.prepare<[number], { round: number; started_at: number; duration_ms: number; outcome: number }>(
-    "SELECT round, started_at, duration_ms, outcome FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
-  );
-
   function matching({ destinationId, state }: DeliveryFilter): Kind[] {
     return kinds
       .all()
@@ -40,12 +33,6 @@ export function createDeliveryQueries(db: Db): Queries {
           (destinationId === undefined || kind.destination_id === destinationId) &&
           (state === undefined || kind.state === stateCode(state)),
       );
-  }
-
-  function countByState(): Record<DeliveryState, number> {
-    const counted = zeroes<DeliveryState>(deliveryStates);
-    for (const { state, n } of kinds.all()) counted[deliveryStateAt(state)] += n;
-    return counted;
   }
 
   function page<Place>(
@@ -86,6 +73,21 @@ export function createDeliveryQueries(db: Db): Queries {
 
     deliveryDetails: createDeliveryReader(db).delivery,
 
+    ...listing(db),
+    ...counting(db, kinds),
+  };
+}
+
+/** A delivery as its list shows it: with its message, and a mark for each round. */
+function listing(db: Db): Pick<Queries, "listed"> {
+  const message = db.prepare<[number], { type: number; event: string | null; user_id: string | null; anonymous_id: string | null }>(
+    "SELECT type, event, user_id, anonymous_id FROM messages WHERE id = ?",
+  );
+  const made = db.prepare<[number], { round: number; started_at: number; duration_ms: number; outcome: number }>(
+    "SELECT round, started_at, duration_ms, outcome FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
+  );
+
+  return {
     listed(delivery) {
       const row = message.get(delivery.messageRow);
       const rounds = Map.groupBy(made.all(delivery.id), ({ round }) => round);
@@ -104,7 +106,17 @@ export function createDeliveryQueries(db: Db): Queries {
         marks,
       };
     },
+  };
+}
 
+function counting(db: Db, kinds: { all(): Kind[] }): Pick<Queries, "stats" | "countByState"> {
+  function countByState(): Record<DeliveryState, number> {
+    const counted = zeroes<DeliveryState>(deliveryStates);
+    for (const { state, n } of kinds.all()) counted[deliveryStateAt(state)] += n;
+    return counted;
+  }
+
+  return {
     stats(): Stats {
       const messages = { total: 0, byState: zeroes<MessageState>(messageStates), byType: {} as Record<string, number> };
       const counted = db.prepare<[], { type: number; state: number; n: number }>(

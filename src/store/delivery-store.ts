@@ -6,12 +6,13 @@
  */
 
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
-import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary, Transition } from "../engine/ports.ts";
+import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
 import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
 import type { Db } from "./open.ts";
+import type { Transactions } from "./transactions.ts";
 
 const sending = stateCode("sending");
 const queued = stateCode("queued");
@@ -27,7 +28,37 @@ type Claimable = {
   first_attempt_at: number | null;
 };
 
-export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore, "countByState"> {
+type Parts = { db: Db; counts: Counts; transactions: Transactions; refreshMessage: RefreshMessage };
+
+export function createDeliveryStore(db: Db, counts: Counts, transactions: Transactions): Omit<DeliveryStore, "countByState"> {
+  const parts: Parts = { db, counts, transactions, refreshMessage: refreshing(db, counts) };
+  return { ...claiming(parts), record: transactions.wrap(recording(parts)), ...atStart(parts), ...readers(db) };
+}
+
+type RefreshMessage = (id: number, attempts: number, lastStatus: number | null) => void;
+
+/** A message has the first state, in the order of the list, that any of its deliveries is in. */
+function refreshing(db: Db, counts: Counts): RefreshMessage {
+  const messageKind = db.prepare<[number], MessageKind & { now: number | null }>(
+    `SELECT source_id AS sourceId, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
+  );
+  const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
+  const setMessageAttempts = db.prepare(
+    "UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status) WHERE id = ?",
+  );
+
+  return (id, attempts, lastStatus) => {
+    const before = messageKind.get(id);
+    if (before === undefined) return;
+    const state = before.now ?? before.state;
+    if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
+    else if (state !== before.state) setMessageState.run(state, id);
+    if (state === before.state) return;
+    counts.message(id, before, { ...before, state });
+  };
+}
+
+function claiming({ db, counts, transactions, refreshMessage }: Parts): Pick<DeliveryStore, "claim" | "countRunnable"> {
   const claimable = "SELECT id, message_id, state, shape, rounds, window_round, first_attempt_at FROM deliveries";
   const due = db.prepare<[number, number, number], Claimable>(
     `${claimable} WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?`,
@@ -49,56 +80,7 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
     .prepare<[number, number], number>("SELECT webhook_id FROM attempts WHERE delivery_id = ? AND round >= ? AND retryable = 0")
     .pluck();
 
-  const setDeliveryState = db.prepare(
-    "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at) WHERE id = ?",
-  );
-  const setFirstAttempt = db.prepare("UPDATE deliveries SET first_attempt_at = ? WHERE id = ?");
-  const reopen = db.prepare("UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?");
-  const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
-  const insertTransition = db.prepare("INSERT INTO transitions (delivery_id, at, state, reason, next_attempt_at) VALUES (?, ?, ?, ?, ?)");
-  const insertAttempt = db.prepare(
-    `INSERT INTO attempts (delivery_id, round, webhook_id, webhook_url, started_at, duration_ms, phases, simulated, outcome, retryable,
-       error_code, error_message, request_head, status, response_head, response_body, response_length)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-
-  const messageKind = db.prepare<[number], MessageKind & { now: number | null }>(
-    `SELECT source_id AS sourceId, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
-  );
-  const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
-  const setMessageAttempts = db.prepare(
-    "UPDATE messages SET state = ?, attempts = attempts + ?, last_status = coalesce(?, last_status) WHERE id = ?",
-  );
-
-  /** A message has the first state, in the order of the list, that any of its deliveries is in. */
-  function refreshMessage(id: number, attempts: number, lastStatus: number | null): void {
-    const before = messageKind.get(id);
-    if (before === undefined) return;
-    const state = before.now ?? before.state;
-    if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
-    else if (state !== before.state) setMessageState.run(state, id);
-    if (state === before.state) return;
-    counts.message(id, before, { ...before, state });
-  }
-
-  /** One transaction; counts that belong to a failed one are forgotten. */
-  function writing<Args extends unknown[], Result>(write: (...args: Args) => Result): (...args: Args) => Result {
-    const run = db.transaction((...args: Args) => {
-      const result = write(...args);
-      counts.flush();
-      return result;
-    });
-    return (...args) => {
-      try {
-        return run(...args);
-      } catch (error) {
-        counts.discard();
-        throw error;
-      }
-    };
-  }
-
-  const claimRows = writing((destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
+  const claimRows = transactions.wrap((destinationId: DestinationId, rows: Claimable[]): ClaimedDelivery[] =>
     rows.map((row) => {
       take.run(row.id);
       counts.delivery(destinationId, row.state, -1);
@@ -121,78 +103,82 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
     claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
       const rows = due.all(destinationId, now, limit);
       if (rows.length < limit) rows.push(...inQueue.all(destinationId, limit - rows.length));
-      // Most often there is nothing to claim, and then nothing to write.
+      // Usually there is nothing to claim, and then nothing to write.
       return rows.length === 0 ? [] : claimRows(destinationId, rows);
     },
+    countRunnable(destinationId, now, limit) {
+      const due = countDue.get(destinationId, now, limit) as number;
+      return due >= limit ? due : due + (countQueued.get(destinationId, limit - due) as number);
+    },
+  };
+}
 
-    record: writing((attempts: AttemptRecord[], transitions: Transition[]): void => {
-      const deliveries = new Map<number, Touched | null>();
-      const messages = new Map<number, { attempts: number; lastStatus: number | null }>();
-      /** Null when retention has taken it, with its message, since the attempt began. */
-      const touch = (id: number): Touched | null => {
-        let delivery = deliveries.get(id);
-        if (delivery === undefined) {
-          const row = one.get(id);
-          delivery = row === undefined ? null : { ...row, firstAt: null };
-          deliveries.set(id, delivery);
-          if (delivery !== null && !messages.has(delivery.message_id)) messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
-        }
-        return delivery;
-      };
-      for (const attempt of attempts) {
-        const delivery = touch(attempt.deliveryId);
-        if (delivery === null) continue;
-        insertAttempt.run(
-          attempt.deliveryId,
-          attempt.round,
-          attempt.webhookId,
-          attempt.webhookUrl,
-          attempt.startedAt,
-          attempt.durationMs,
-          JSON.stringify(attempt.phases),
-          attempt.simulated ? 1 : 0,
-          outcomeCode(attempt.outcome),
-          attempt.retryable ? 1 : 0,
-          attempt.error?.code ?? null,
-          attempt.error?.message ?? null,
-          attempt.requestHead,
-          attempt.response?.status ?? null,
-          attempt.response?.head ?? null,
-          attempt.response?.body ?? null,
-          attempt.response?.bodyLength ?? null,
-        );
-        // Attempts are recorded as they end, and the first that ends may not be the first that started.
-        if (attempt.startedAt < (delivery.firstAt ?? delivery.first_attempt_at ?? Infinity)) delivery.firstAt = attempt.startedAt;
-        const message = messages.get(delivery.message_id);
-        if (message === undefined) continue;
-        message.attempts += 1;
-        message.lastStatus = attempt.response?.status ?? message.lastStatus;
-      }
-      for (const { deliveryId, at, state, reason, nextAttemptAt } of transitions) {
-        const delivery = touch(deliveryId);
-        if (delivery === null) continue;
-        const code = stateCode(state);
-        if (state === "queued" && delivery.state > waiting) reopen.run(deliveryId);
-        setDeliveryState.run(code, reason, nextAttemptAt, delivery.firstAt, deliveryId);
-        if (state !== "delivered") insertTransition.run(deliveryId, at, code, reason, nextAttemptAt);
-        counts.delivery(delivery.destination_id, delivery.state, -1);
-        counts.delivery(delivery.destination_id, code, 1);
-        delivery.state = code;
-        delivery.firstAt = null;
-      }
-      for (const delivery of deliveries.values()) {
-        if (delivery !== null && delivery.firstAt !== null) setFirstAttempt.run(delivery.firstAt, delivery.id);
-      }
-      for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
-    }),
+/** Runs inside a transaction. Deliveries that retention has removed since, with their messages, are passed over. */
+function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record"] {
+  const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
+  const setDeliveryState = db.prepare(
+    "UPDATE deliveries SET state = ?, reason = ?, next_attempt_at = ?, first_attempt_at = coalesce(?, first_attempt_at) WHERE id = ?",
+  );
+  const setFirstAttempt = db.prepare("UPDATE deliveries SET first_attempt_at = ? WHERE id = ?");
+  const reopen = db.prepare("UPDATE deliveries SET window_round = rounds + 1, first_attempt_at = NULL WHERE id = ?");
+  const insertTransition = insertingTransition(db);
+  const insertAttempt = insertingAttempt(db);
 
-    requeueInterrupted: writing((now: number): number => {
+  return (attempts, transitions) => {
+    const deliveries = new Map<number, Touched | null>();
+    const messages = new Map<number, { attempts: number; lastStatus: number | null }>();
+    /** Null when retention has taken it, with its message, since the attempt began. */
+    const touch = (id: number): Touched | null => {
+      let delivery = deliveries.get(id);
+      if (delivery === undefined) {
+        const row = one.get(id);
+        delivery = row === undefined ? null : { ...row, firstAt: null };
+        deliveries.set(id, delivery);
+        if (delivery !== null && !messages.has(delivery.message_id)) messages.set(delivery.message_id, { attempts: 0, lastStatus: null });
+      }
+      return delivery;
+    };
+    for (const attempt of attempts) {
+      const delivery = touch(attempt.deliveryId);
+      if (delivery === null) continue;
+      insertAttempt(attempt);
+      // Attempts are recorded as they end, and the first that ends may not be the first that started.
+      if (attempt.startedAt < (delivery.firstAt ?? delivery.first_attempt_at ?? Infinity)) delivery.firstAt = attempt.startedAt;
+      const message = messages.get(delivery.message_id);
+      if (message === undefined) continue;
+      message.attempts += 1;
+      message.lastStatus = attempt.response?.status ?? message.lastStatus;
+    }
+    for (const { deliveryId, at, state, reason, nextAttemptAt } of transitions) {
+      const delivery = touch(deliveryId);
+      if (delivery === null) continue;
+      const code = stateCode(state);
+      if (state === "queued" && delivery.state > waiting) reopen.run(deliveryId);
+      setDeliveryState.run(code, reason, nextAttemptAt, delivery.firstAt, deliveryId);
+      if (state !== "delivered") insertTransition(deliveryId, at, code, reason, nextAttemptAt);
+      counts.delivery(delivery.destination_id, delivery.state, -1);
+      counts.delivery(delivery.destination_id, code, 1);
+      delivery.state = code;
+      delivery.firstAt = null;
+    }
+    for (const delivery of deliveries.values()) {
+      if (delivery !== null && delivery.firstAt !== null) setFirstAttempt.run(delivery.firstAt, delivery.id);
+    }
+    for (const [id, { attempts, lastStatus }] of messages) refreshMessage(id, attempts, lastStatus);
+  };
+}
+
+/** What a start finds: deliveries that were being sent, and retries that are overdue. */
+function atStart({ db, counts, transactions, refreshMessage }: Parts): Pick<DeliveryStore, "requeueInterrupted" | "spreadOverdue"> {
+  const insertTransition = insertingTransition(db);
+  return {
+    requeueInterrupted: transactions.wrap((now: number): number => {
       const rows = db.prepare<[], DeliveryRow>(`${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`).all();
       const lastRound = db.prepare<[number], number | null>("SELECT max(round) FROM attempts WHERE delivery_id = ?").pluck();
       const back = db.prepare(`UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`);
       for (const row of rows) {
         back.run(Math.max((lastRound.get(row.id) as number | null) ?? 0, row.window_round - 1), row.id);
-        insertTransition.run(row.id, now, queued, "restarted", null);
+        insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
         refreshMessage(row.message_id, 0, null);
@@ -200,23 +186,56 @@ export function createDeliveryStore(db: Db, counts: Counts): Omit<DeliveryStore,
       return rows.length;
     }),
 
-    spreadOverdue: writing((now: number, gapMs: number, atMostMs: number): number => {
+    spreadOverdue: transactions.wrap((now: number, gapMs: number, maxMs: number): number => {
       const rows = db
         .prepare<[number], DeliveryRow>(
           `${inState} WHERE c.state = ${waiting} AND c.n > 0 AND d.state = ${waiting} AND d.next_attempt_at < ? ORDER BY d.next_attempt_at, d.id`,
         )
         .all(now);
-      const gap = rows.length > 1 ? Math.min(gapMs, atMostMs / (rows.length - 1)) : 0;
+      const gap = rows.length > 1 ? Math.min(gapMs, maxMs / (rows.length - 1)) : 0;
       const move = db.prepare("UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?");
       for (const [place, row] of rows.entries()) {
         const at = Math.ceil((now + place * gap) / 1000) * 1000;
         move.run(at, row.id);
-        insertTransition.run(row.id, now, waiting, "overdue", at);
+        insertTransition(row.id, now, waiting, "overdue", at);
       }
       return rows.length;
     }),
+  };
+}
 
-    ...readers(db, one, countDue, countQueued),
+function insertingTransition(db: Db) {
+  const insert = db.prepare("INSERT INTO transitions (delivery_id, at, state, reason, next_attempt_at) VALUES (?, ?, ?, ?, ?)");
+  return (deliveryId: number, at: number, state: number, reason: string | null, nextAttemptAt: number | null): void =>
+    void insert.run(deliveryId, at, state, reason, nextAttemptAt);
+}
+
+function insertingAttempt(db: Db) {
+  const insert = db.prepare(
+    `INSERT INTO attempts (delivery_id, round, webhook_id, webhook_url, started_at, duration_ms, phases, simulated, outcome, retryable,
+       error_code, error_message, request_head, status, response_head, response_body, response_length)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (attempt: AttemptRecord): void => {
+    insert.run(
+      attempt.deliveryId,
+      attempt.round,
+      attempt.webhookId,
+      attempt.webhookUrl,
+      attempt.startedAt,
+      attempt.durationMs,
+      JSON.stringify(attempt.phases),
+      attempt.simulated ? 1 : 0,
+      outcomeCode(attempt.outcome),
+      attempt.retryable ? 1 : 0,
+      attempt.error?.code ?? null,
+      attempt.error?.message ?? null,
+      attempt.requestHead,
+      attempt.response?.status ?? null,
+      attempt.response?.head ?? null,
+      attempt.response?.body ?? null,
+      attempt.response?.bodyLength ?? null,
+    );
   };
 }
 
@@ -226,14 +245,8 @@ type Touched = DeliveryRow & { firstAt: number | null };
 /** Of every destination that has some in this state, so that the indexes lead to them. */
 const inState = "SELECT d.* FROM delivery_counts AS c CROSS JOIN deliveries AS d ON d.destination_id = c.destination_id";
 
-type Getter<Args extends unknown[]> = { get(...args: Args): unknown };
-
-function readers(
-  db: Db,
-  one: { get(id: number): DeliveryRow | undefined },
-  countDue: Getter<[number, number, number]>,
-  countQueued: Getter<[number, number]>,
-) {
+function readers(db: Db) {
+  const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
   const nextDue = db
     .prepare<[number]>(
       `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT 1`,
@@ -282,10 +295,6 @@ function readers(
         if (at !== undefined && (earliest === null || at < earliest)) earliest = at;
       }
       return earliest;
-    },
-    countRunnable(destinationId: DestinationId, now: number, limit: number): number {
-      const due = countDue.get(destinationId, now, limit) as number;
-      return due >= limit ? due : due + (countQueued.get(destinationId, limit - due) as number);
     },
     pausedPastWindow: (destinationId: DestinationId, now: number, windowMs: number): DeliveryId[] =>
       [...firstAttempts.all(destinationId, now - windowMs), ...firstAttemptsQueued.all(destinationId, now - windowMs)].map(

@@ -1,5 +1,5 @@
 /**
- * Whether the data file can be trusted and written to. Three things can be wrong, the worst is told first:
+ * Whether the data file can be trusted and written to. Three things can be wrong; the worst is reported first:
  *
  * - moved: a file of the data has been deleted, replaced or cut off. Over when the same files are back.
  * - damaged: SQLite, or the check after the start, found damage. Over when a later check finds none.
@@ -9,6 +9,7 @@
  * While it is moved or damaged nothing is written, so that no message is accepted which would be lost.
  */
 
+import type Database from "better-sqlite3";
 import { statSync } from "node:fs";
 import type { Problem } from "../domain/problem.ts";
 import type { HealthStore } from "../engine/store-ports.ts";
@@ -17,14 +18,13 @@ import { monotonic, startIdleTimer, type RealTimer } from "../engine/real-time.t
 import { logOf, sizeOf } from "./data-file.ts";
 import { checkedAtStart, startCheck } from "./integrity.ts";
 import { removeMarker, writeMarker } from "./marker.ts";
-import type { Db } from "./open.ts";
 
 const everyMs = 1_000;
 
-/** Before a write the files are looked at when that was longer ago: what is accepted after a deletion is accepted within this time. */
+/** A write checks the files first when the last check is older. So nothing is accepted later than this after a file was deleted. */
 const lookedAtMs = 100;
 
-/** The check of a large file begins when the start is over, and is repeated while it finds something. */
+/** The check of a large file begins after the start, and is repeated as long as it finds damage. */
 const checkAfterMs = 1_000;
 const checkAgainMs = 60_000;
 
@@ -37,7 +37,7 @@ type DataFile = { data: string; file: string; database: string };
 type Identity = { path: string; inode: number; device: number };
 
 export class StoreHealth {
-  readonly #db: Db;
+  readonly #db: Database.Database;
   readonly #file: DataFile | null;
   readonly #identities: Identity[];
   #timer: RealTimer | null = null;
@@ -56,7 +56,7 @@ export class StoreHealth {
   #onChange: () => void = () => {};
   #ended = false;
 
-  constructor(db: Db, file: DataFile | null) {
+  constructor(db: Database.Database, file: DataFile | null) {
     this.#db = db;
     this.#file = file;
     this.#beat = db.prepare<[], string>("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'beat' RETURNING value").pluck();

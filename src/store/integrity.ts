@@ -3,9 +3,9 @@
  * while everything else runs. `open.ts` calls it before it writes, `health.ts` after the start, and `hookyard doctor`.
  */
 
+import type Database from "better-sqlite3";
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import type { Db } from "./open.ts";
 
 /** Up to here a start waits for the check: some 50 ms. */
 export const checkedAtStart = 16 * 1024 * 1024;
@@ -18,7 +18,7 @@ const reported = 10;
 export const checkOf = (size: number): string => `${size > comparedInFull ? "quick_check" : "integrity_check"}(${reported})`;
 
 /** What is wrong, in SQLite's words; empty when nothing is. */
-export function faultsIn(db: Db, size: number): string[] {
+export function faultsIn(db: Database.Database, size: number): string[] {
   try {
     return db
       .prepare<[], string>(`PRAGMA ${checkOf(size)}`)

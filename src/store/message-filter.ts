@@ -17,7 +17,7 @@ export function kindTestOf({ sourceId, type, state }: MessageFilter): KindTest |
   });
 }
 
-/** Whether it asks for what only the rows themselves tell. */
+/** Whether it needs values that only the rows have. */
 export function asksOfRows({ reason, status, attempts }: MessageFilter): boolean {
   return reason !== undefined || status !== undefined || attempts !== undefined;
 }

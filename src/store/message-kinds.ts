@@ -1,14 +1,15 @@
 /**
  * Source, type and state of every message, in memory: blocks of 4,096 messages, each read when it is first asked for,
- * which takes a millisecond, and kept right by those who write. An index in the database would be moved at every change of a state,
+ * which takes a millisecond, and updated by every write. An index in the database would be moved at every change of a state,
  * and answers more slowly.
  */
 
 import type { Db } from "./open.ts";
+import type { Transactions } from "./transactions.ts";
 
 export type MessageKind = { sourceId: number; type: number; state: number };
 
-/** Asked with what `kindNumber` made of a kind. */
+/** Called with the `kindNumber` of a kind. */
 export type KindTest = (kind: number) => boolean;
 
 const blockSize = 4096;
@@ -25,8 +26,11 @@ export class MessageKinds {
   #read;
   #newestBefore;
   #blocks = new Map<number, Uint32Array>();
+  #transactions;
 
-  constructor(db: Db) {
+  constructor(db: Db, transactions: Transactions) {
+    this.#transactions = transactions;
+    transactions.onReload(() => this.rollback());
     this.#read = db
       .prepare<[number, number], [number, number]>("SELECT id, source_id * 256 + type * 16 + state FROM messages WHERE id >= ? AND id < ?")
       .raw();
@@ -35,12 +39,12 @@ export class MessageKinds {
 
   /** In the transaction that writes the row, or removes it. */
   set(id: number, kind: MessageKind | null): void {
+    this.#transactions.changes(this);
     const block = this.#blocks.get(blockOf(id));
     if (block !== undefined) block[id % blockSize] = kind === null ? none : kindNumber(kind);
   }
 
-  /** The rows are no longer those that were told. */
-  forget(): void {
+  rollback(): void {
     this.#blocks.clear();
   }
 
@@ -84,7 +88,7 @@ export function kindNumber({ sourceId, type, state }: MessageKind): number {
   return sourceId * 256 + type * 16 + state;
 }
 
-/** What is asked of a kind; null stands for any. */
+/** What a kind must have; null for any. */
 type Wanted = Record<"sourceIds" | "types" | "states", ReadonlySet<number> | null>;
 
 export function kindTest({ sourceIds, types, states }: Wanted): KindTest {

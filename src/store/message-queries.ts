@@ -1,5 +1,5 @@
 /**
- * The list of messages, newest first, and one message with all that came of it.
+ * The list of messages, newest first, and one message with everything that resulted from it.
  *
  * A walk goes from the newest message back, a stretch of ids at a time, along what the filter offers: postings for a user
  * or an event, the bytes of the requests for free text, the rows for how deliveries went, and else the kinds in
@@ -20,7 +20,7 @@ import type { Postings } from "./postings.ts";
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
 
-/** Rows that are read at once. */
+/** Rows of one read. */
 const readAtOnce = 128;
 
 /** Messages whose rows are looked through at once: a millisecond's work or two. */
@@ -31,7 +31,7 @@ const piecesPerTurn = 8;
 
 type Walk = {
   stretches: Iterable<number[]> | AsyncIterable<number[]>;
-  /** Whether it finds only what the filter means, so that no row has to be read to count them: 40 bits of hash tell a million values apart. */
+  /** Whether it finds only what the filter means, so that no row has to be read to count them: 40 bits of hash distinguish a million values. */
   isExact: boolean;
 };
 
@@ -40,40 +40,11 @@ type MessageQueries = Pick<QueryStore, "messages" | "message" | "messageSource" 
 export function createMessageQueries(db: Db, postings: Postings, kinds: MessageKinds): MessageQueries {
   const reader = createMessageReader(db);
   const text = createTextSearch(db, postings);
+  const walk = walking({ db, postings, kinds, text });
   const byId = db.prepare<[number], MessageRow>("SELECT * FROM messages WHERE id = ?");
-  const newestBefore = db.prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?").pluck();
   const kindCounts = db.prepare<[], { sourceId: number; type: number; state: number; n: number }>(
     "SELECT source_id AS sourceId, type, state, n FROM message_counts WHERE n > 0",
   );
-
-  function walk(filter: MessageFilter, before: number): Walk {
-    const { userId, event, search } = filter;
-    const byRows = asksOfRows(filter);
-    const allows = kindTestOf(filter);
-    if (userId !== undefined || event !== undefined) {
-      const isExact = !byRows && search === undefined && (userId === undefined || event === undefined);
-      return { stretches: posted(filter, allows, before), isExact };
-    }
-    if (search !== undefined) return { stretches: text.matching(search, before), isExact: !byRows && allows === null };
-    if (byRows) return { stretches: scanned(filter, before), isExact: true };
-    return { stretches: kinds.matching(allows ?? anyKind, before), isExact: true };
-  }
-
-  /** Along the user, if there is one: most have fewer messages than an event. */
-  function* posted({ userId, event = [] }: MessageFilter, allows: KindTest | null, before: number): Generator<number[]> {
-    const [field, values] = userId === undefined ? (["events", event] as const) : (["users", userId] as const);
-    for (const ids of postings.candidates(field, valuesOf(values), before)) yield allows === null ? ids : kinds.among(ids, allows);
-  }
-
-  function* scanned(filter: MessageFilter, before: number): Generator<number[]> {
-    const { sql, values } = rowCondition(filter);
-    const matching = db.prepare<unknown[], number>(`SELECT id FROM messages WHERE id > ? AND id <= ? AND ${sql} ORDER BY id DESC`).pluck();
-    for (let newest = newestBefore.get(before) ?? null; newest !== null;) {
-      const end = newest - scannedAtOnce;
-      yield matching.all(end, newest, ...values);
-      newest = newestBefore.get(end + 1) ?? null;
-    }
-  }
 
   /** Reads rows, newest first: those of them that match every condition. */
   function rowsBy(filter: MessageFilter): (ids: number[]) => MessageRow[] {
@@ -143,12 +114,48 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
   };
 }
 
+type Sources = { db: Db; postings: Postings; kinds: MessageKinds; text: ReturnType<typeof createTextSearch> };
+
+/** Where a walk finds its ids: by what the filter asks for, the narrowest first. */
+function walking({ db, postings, kinds, text }: Sources): (filter: MessageFilter, before: number) => Walk {
+  const newestBefore = db.prepare<[number], number | null>("SELECT max(id) FROM messages WHERE id < ?").pluck();
+
+  /** Along the user, if there is one: most have fewer messages than an event. */
+  function* posted({ userId, event = [] }: MessageFilter, allows: KindTest | null, before: number): Generator<number[]> {
+    const [field, values] = userId === undefined ? (["events", event] as const) : (["users", userId] as const);
+    for (const ids of postings.candidates(field, valuesOf(values), before)) yield allows === null ? ids : kinds.among(ids, allows);
+  }
+
+  function* scanned(filter: MessageFilter, before: number): Generator<number[]> {
+    const { sql, values } = rowCondition(filter);
+    const matching = db.prepare<unknown[], number>(`SELECT id FROM messages WHERE id > ? AND id <= ? AND ${sql} ORDER BY id DESC`).pluck();
+    for (let newest = newestBefore.get(before) ?? null; newest !== null;) {
+      const end = newest - scannedAtOnce;
+      yield matching.all(end, newest, ...values);
+      newest = newestBefore.get(end + 1) ?? null;
+    }
+  }
+
+  return (filter, before) => {
+    const { userId, event, search } = filter;
+    const byRows = asksOfRows(filter);
+    const allows = kindTestOf(filter);
+    if (userId !== undefined || event !== undefined) {
+      const isExact = !byRows && search === undefined && (userId === undefined || event === undefined);
+      return { stretches: posted(filter, allows, before), isExact };
+    }
+    if (search !== undefined) return { stretches: text.matching(search, before), isExact: !byRows && allows === null };
+    if (byRows) return { stretches: scanned(filter, before), isExact: true };
+    return { stretches: kinds.matching(allows ?? anyKind, before), isExact: true };
+  };
+}
+
 /** Pieces of so many ids at most, with a turn of the event loop now and then. */
-async function* inPieces(stretches: Walk["stretches"], atMost: number): AsyncGenerator<number[]> {
+async function* inPieces(stretches: Walk["stretches"], maxPiece: number): AsyncGenerator<number[]> {
   let pieces = 0;
   for await (const ids of stretches) {
-    for (let from = 0; from === 0 || from < ids.length; from += atMost) {
-      yield ids.slice(from, from + atMost);
+    for (let from = 0; from === 0 || from < ids.length; from += maxPiece) {
+      yield ids.slice(from, from + maxPiece);
       pieces += 1;
       if (pieces % piecesPerTurn === 0) await nextTurn();
     }

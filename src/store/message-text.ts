@@ -1,4 +1,4 @@
-/** Free text in the messages: in the bytes as they came, and in the message ids, which Hookyard makes where a client sent none. */
+/** Free text in the messages: in the bytes as received, and in the message ids, which Hookyard creates where a client sent none. */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageRow } from "./message-rows.ts";

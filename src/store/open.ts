@@ -19,13 +19,13 @@ export type Db = Database.Database;
 
 export type OpenedDatabase = { db: Db; health: StoreHealth; close(): void };
 
-/** `HKYD` in ASCII: tells our files from other SQLite files. */
+/** `HKYD` in ASCII: distinguishes our files from other SQLite files. */
 const applicationId = 0x484b5944;
 
 export const dataFileName = "hookyard.db";
 export const lockFileName = "hookyard.lock";
 
-/** A checkpoint or another program's look at the file is over by then. */
+/** A checkpoint, or a read by another program, takes less. */
 const lockTimeoutMs = 1000;
 
 export function openDatabase(data: string): OpenedDatabase {
@@ -75,12 +75,12 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
   }
 }
 
-/** What went wrong with the data, as the sentence that the user is told. */
+/** The error with the sentence that the user sees. */
 export function openErrorOf(error: unknown, data: string): OpenError {
   return error instanceof OpenError ? error : new OpenError(explain(error, join(data, dataFileName)));
 }
 
-/** A lock that the operating system lets go of when the process dies, on a file of its own so that others may read the data. */
+/** A lock that the operating system releases when the process dies, on a file of its own so that others may read the data. */
 function takeLock(data: string): Db {
   const file = join(data, lockFileName);
   try {
@@ -149,7 +149,7 @@ function inspect(opening: Opening): void {
 
 type Frames = ReturnType<typeof framesOf>;
 
-/** `left`: what the index beside the log said before SQLite read the log; `read`: what it says afterwards. */
+/** `left`: the index beside the log before SQLite read the log; `read`: the same afterwards. */
 export function refuseLostFrames({ file, data, left, read }: { file: string; data: string; left: Frames; read: Frames }): void {
   if (left === null || read === null || left.salts !== read.salts || read.frames >= left.frames) return;
   throw new OpenError(
@@ -157,7 +157,7 @@ export function refuseLostFrames({ file, data, left, read }: { file: string; dat
   );
 }
 
-/** Throws when the file is not ours to write to, or not what it was. Answers the version of its format, 0 for an empty one. */
+/** Throws when the file is not ours to write to, or was replaced. Returns the version of its format, 0 for an empty file. */
 export function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
   const version = db.pragma("user_version", { simple: true }) as number;
   const id = db.pragma("application_id", { simple: true }) as number;

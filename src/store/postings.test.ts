@@ -5,15 +5,17 @@ import { blockSize, Postings } from "./postings.ts";
 import { hash40 } from "./hash.ts";
 import type { Db } from "./open.ts";
 import { openTestStore } from "./store.fixture.ts";
+import { Transactions } from "./transactions.ts";
 
-type World = { db: Db; postings: Postings; rows: PostingEntry[] };
+type World = { db: Db; transactions: Transactions; postings: Postings; rows: PostingEntry[] };
 
 const insertSql = `INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, user_id, anonymous_id, event, received_at, timestamp)
   VALUES (?, 1, 0, 0, ?, 1, 0, 0, ?, ?, ?, 0, 0)`;
 
 function world(): World {
   const { db } = openTestStore();
-  return { db, postings: new Postings(db), rows: [] };
+  const transactions = new Transactions(db);
+  return { db, transactions, postings: new Postings(db, transactions), rows: [] };
 }
 
 /** Numbers that a seed repeats. */
@@ -38,9 +40,9 @@ function newRow(id: number, draw: (below: number) => number): PostingEntry {
 }
 
 /** In one transaction, as ingest does it. */
-function add({ db, postings, rows }: World, added: PostingEntry[], { rollBack = false } = {}): void {
+function add({ db, transactions, postings, rows }: World, added: PostingEntry[], { rollBack = false } = {}): void {
   const insert = db.prepare(insertSql);
-  const run = db.transaction(() => {
+  const run = transactions.wrap(() => {
     for (const row of added) {
       insert.run(row.id, row.messageId, row.userId, row.anonymousId, row.event);
       postings.add(row);
@@ -53,18 +55,16 @@ function add({ db, postings, rows }: World, added: PostingEntry[], { rollBack = 
     return;
   }
   expect(run).toThrow("rolled back");
-  postings.invalidate();
 }
 
 function remove(world: World, ids: Set<number>, { rollBack = false } = {}): void {
-  const run = world.db.transaction(() => {
+  const run = world.transactions.wrap(() => {
     for (const id of ids) world.db.prepare("DELETE FROM messages WHERE id = ?").run(id);
     world.postings.remove(ids);
     if (rollBack) throw new Error("rolled back");
   });
   if (rollBack) {
     expect(run).toThrow("rolled back");
-    world.postings.invalidate();
   } else {
     run();
     world.rows = world.rows.filter(({ id }) => !ids.has(id));
@@ -121,7 +121,7 @@ describe("candidates are what a look at every row finds, newest first", () => {
           } else if (what === "fail to add") add(one, added(), { rollBack: true });
           else if (what === "remove") remove(one, oldest());
           else if (what === "fail to remove") remove(one, oldest(), { rollBack: true });
-          else one.postings = new Postings(one.db);
+          else one.postings = new Postings(one.db, one.transactions);
           expectBruteForce(one);
         }
         for (const before of [1, 2, blockSize, blockSize + 1, nextId - 1, draw(nextId)]) expectBruteForce(one, before);
@@ -155,7 +155,7 @@ describe("candidates are what a look at every row finds, newest first", () => {
           one,
           values.map((value, n) => ({ id: n + 1, messageId: value, userId: value, anonymousId: null, event: value })),
         );
-        for (const postings of [one.postings, new Postings(one.db)]) {
+        for (const postings of [one.postings, new Postings(one.db, one.transactions)]) {
           for (const value of values) {
             const stored = value.toWellFormed();
             const expected = values.flatMap((each, n) => (each.toWellFormed() === stored ? [n + 1] : [])).toReversed();

@@ -2,12 +2,13 @@
  * Which messages carry a user, an event, a message id. Ordinary indexes on such scattered values dirty a page per
  * message and cost more than all the rest of ingest; postings are written in blocks of 4,096 messages, each a sorted
  * list of (hash, place in the block), and looked up by binary search from the newest block back. The block that
- * is still filling is in memory and rebuilt from its rows at the start. Answers are candidates: a reader that shows
+ * is still filling is in memory and rebuilt from its rows at the start. Results are candidates: a reader that shows
  * a row compares the value itself.
  */
 
 import { hash40 } from "./hash.ts";
 import type { Db } from "./open.ts";
+import type { Transactions } from "./transactions.ts";
 
 /** Messages a block covers: ids that share all but their lowest 12 bits. */
 export const blockSize = 4096;
@@ -28,6 +29,7 @@ const pack = (value: string, id: number): number => hash40(value) * blockSize + 
 
 export class Postings {
   #db: Db;
+  #transactions;
   #filling = emptyBlock();
   #block = -1;
   #stale = true;
@@ -39,8 +41,10 @@ export class Postings {
   /** Lists of closed blocks that were read lately, by field and block. */
   #read = new Map<string, Float64Array>();
 
-  constructor(db: Db) {
+  constructor(db: Db, transactions: Transactions) {
     this.#db = db;
+    this.#transactions = transactions;
+    transactions.onReload(() => this.rollback());
     this.#insert = db.prepare<[number, Buffer, Buffer, Buffer]>("INSERT OR REPLACE INTO postings VALUES (?, ?, ?, ?)");
     const list = (field: PostingField) => db.prepare<[number], Buffer>(`SELECT ${field} FROM postings WHERE block = ?`).pluck();
     this.#select = { users: list("users"), events: list("events"), message_ids: list("message_ids") };
@@ -51,6 +55,7 @@ export class Postings {
 
   /** Inside the transaction that inserts the message; ids come in order. */
   add(entry: PostingEntry): void {
+    this.#transactions.changes(this);
     this.#catchUp(entry.id);
     const block = blockOf(entry.id);
     if (block !== this.#block) {
@@ -63,6 +68,7 @@ export class Postings {
 
   /** Inside the transaction that removes the messages. */
   remove(ids: ReadonlySet<number>): void {
+    this.#transactions.changes(this);
     this.#catchUp();
     for (const block of new Set([...ids].map(blockOf))) {
       for (const field of postingFields) this.#read.delete(`${field} ${block}`);
@@ -81,13 +87,12 @@ export class Postings {
     }
   }
 
-  /** The rows are no longer those that were told: after a transaction that did not come to its end, and when all are gone. */
-  invalidate(): void {
+  rollback(): void {
     this.#stale = true;
     this.#read.clear();
   }
 
-  /** Rebuilds from its rows the block that is filling; those from `before` on are still to be told. */
+  /** Rebuilds from its rows the block that is filling; those from `before` on are still to be added. */
   #catchUp(before = Number.MAX_SAFE_INTEGER): void {
     if (!this.#stale) return;
     const newest =

@@ -1,4 +1,4 @@
-/** Profiles as they are looked at: in a list, one with everything, and the facts that rules ask for. */
+/** Profiles as the API shows them: in a list, one with everything, and the facts that rules ask for. */
 
 import type { EventFact, TraitFact } from "../domain/facts.ts";
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";

@@ -143,7 +143,7 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
   const bodyOf = db.prepare<[number], Buffer>("SELECT body FROM requests WHERE id = ?").pluck();
   const followedUpTo = (): number => Number(upTo.get() ?? 0);
 
-  /** Read one by one, because whoever follows may stop after any of them. */
+  /** Read one by one, because the reader may stop after any of them. */
   function* read(rows: readonly Row[]): Generator<FollowedMessage> {
     let request = -1;
     let body: Buffer | undefined;

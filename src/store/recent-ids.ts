@@ -1,5 +1,5 @@
 /**
- * The message ids of the last 24 hours, in memory, by hash: tells in a few nanoseconds that a message id is new. A
+ * The message ids of the last 24 hours, in memory, by hash: it takes a few nanoseconds to see that a message id is new. A
  * hit is only a candidate; the row itself decides. 64 tables instead of one, because a table grows in one go: a large one
  * would stop the event loop for as long as a frame or four.
  */
@@ -9,7 +9,7 @@ const tables = 64;
 const smallest = 1 << 8;
 const emptyKey = -1;
 
-/** `oldestRelevant` answers the first row that is still within the 24 hours; asked when a table is full. */
+/** `oldestRelevant` returns the first row that is still within the 24 hours; called when a table is full. */
 type OldestRelevant = () => number;
 
 export class RecentIds {
@@ -25,7 +25,6 @@ export class RecentIds {
     this.#tableOf(hash)?.add(hash, id);
   }
 
-  /** Takes back what was added. */
   remove(hash: number, id: number): void {
     this.#tableOf(hash)?.remove(hash, id);
   }

@@ -26,7 +26,7 @@ type RuleQuestion = Question & {
   conditions: Condition[];
 };
 
-/** Which rows the question has; those of `unsettled` are to be looked at once more. */
+/** Which rows the question has; those of `unsettled` are evaluated again. */
 type RuleRows = "present" | "differing" | "unsettled";
 
 const whereOf: Record<RuleRows, (ends: readonly string[]) => string> = {

@@ -16,52 +16,29 @@ type RuleRow = Row & { told: number } & Record<`c${number}`, number | null>;
 type ComputationRow = Row & { place: number | null; told: string | null };
 
 /**
- * A slice is meant to take a few milliseconds whatever is asked. What that costs is counted in steps of about a
+ * A slice should take a few milliseconds for every rule. Its cost is counted in steps of about a
  * microsecond: a user, a condition, and each event or value that SQL does not decide by itself.
  */
 const stepsPerSlice = 2500;
 /** Where users who did much follow users who did little, a slice is cut here, and what it did so far is done again. */
 const maxSteps = 2 * stepsPerSlice;
-/** What the first slice tells is not known when it is taken. */
+/** The first slice has no measurement to go by. */
 const firstUsers = 100;
 /** Rules that are being edited come and go; those of audiences come again. */
 const keptStatements = 100;
 
-export function createRuleStore(db: Db): RuleStore {
-  const kept = new Map<string, Database.Statement>();
-  /** What the running statement's calls of our functions mean. Statements never overlap. */
-  let tests: readonly TextTest[] = [];
-  let start: () => RunningComputation = () => startComputation({ aggregate: "count", event: "" }, 0);
-  let computed: Computed[] = [];
-  let calls = 0;
-  let asking: number | null = null;
-  /** The user before whom the slice has to end. */
-  let cutBefore: number | null = null;
+type Walking<Found> = {
+  question: Question;
+  conditions: number;
+  begin?: () => RunningComputation;
+  now: number;
+  source: SourceId | null;
+  answer: (row: Found) => Evaluated | null;
+};
 
-  const countCall = (user: number): void => {
-    calls += 1;
-    if (calls > maxSteps && asking !== null && asking !== user) {
-      cutBefore = user;
-      throw new Error("The slice is cut.");
-    }
-    asking = user;
-  };
-  db.function("hookyard_test", (user: number, test: number, text: string) => {
-    countCall(user);
-    return tests[test]?.(text) === true ? 1 : 0;
-  });
-  const step = (running: RunningComputation | null, user: number, at: number, properties: string | null): RunningComputation => {
-    countCall(user);
-    const known = running ?? start();
-    known.add({ at, properties: properties === null ? {} : (JSON.parse(properties) as JsonObject) });
-    return known;
-  };
-  db.aggregate<RunningComputation | null>("hookyard_compute", {
-    start: () => null,
-    // The types know aggregates of one argument only.
-    step: step as unknown as (running: RunningComputation | null) => RunningComputation,
-    result: (running) => (running === null ? null : computed.push(running.result()) - 1),
-  });
+export function createRuleStore(db: Db): RuleStore {
+  const statement = keepingStatements(db);
+  const asked = definingFunctions(db);
 
   const slice = db.prepare<[number, number], { seen: number; upTo: number | null }>(
     `SELECT count(*) AS seen, max(id) AS upTo FROM (
@@ -75,49 +52,24 @@ export function createRuleStore(db: Db): RuleStore {
     .pluck();
   const known = db.prepare<[], number>("SELECT count(*) FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL").pluck();
 
-  function statement(sql: string): Database.Statement {
-    const found = kept.get(sql) ?? db.prepare(sql);
-    kept.delete(sql);
-    kept.set(sql, found);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= keptStatements) break;
-      kept.delete(oldest);
-    }
-    return found;
-  }
-
-  function walk<Found extends Row>({
-    question,
-    conditions,
-    begin,
-    now,
-    source,
-    answer,
-  }: {
-    question: Question;
-    conditions: number;
-    begin?: () => RunningComputation;
-    now: number;
-    source: SourceId | null;
-    answer: (row: Found) => Evaluated | null;
-  }): Walk {
-    const asked = statement(question.sql);
+  function walk<Found extends Row>({ question, conditions, begin, now, source, answer }: Walking<Found>): Walk {
+    const query = statement(question.sql);
     let after = 0;
     let users = firstUsers;
 
     function rowsUpTo(upTo: number): Found[] {
       const ask = (end: number): Found[] => {
-        computed = [];
-        calls = 0;
-        asking = null;
-        return asked.all({ ...question.parameters, now, source: source ?? -1, after, upTo: end }) as Found[];
+        asked.computed = [];
+        asked.calls = 0;
+        asked.user = null;
+        return query.all({ ...question.parameters, now, source: source ?? -1, after, upTo: end }) as Found[];
       };
-      cutBefore = null;
+      asked.cutBefore = null;
       try {
         return ask(upTo);
       } catch (error) {
-        if (cutBefore === null) throw error;
-        return ask(cutBefore - 1);
+        if (asked.cutBefore === null) throw error;
+        return ask(asked.cutBefore - 1);
       }
     }
 
@@ -125,14 +77,14 @@ export function createRuleStore(db: Db): RuleStore {
       next(limit) {
         const next = slice.get(after, Math.max(1, Math.min(limit, Math.floor(users))));
         if (next === undefined || next.upTo === null) return { seen: 0, evaluated: [] };
-        tests = question.tests;
-        start = begin ?? start;
+        asked.tests = question.tests;
+        asked.start = begin ?? asked.start;
         const rows = rowsUpTo(next.upTo);
-        const upTo = cutBefore === null ? next.upTo : cutBefore - 1;
-        const seen = cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) ?? 0);
+        const upTo = asked.cutBefore === null ? next.upTo : asked.cutBefore - 1;
+        const seen = asked.cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) ?? 0);
         const evaluated = rows.map(answer).filter((one) => one !== null);
         after = upTo;
-        users = stepsPerSlice / (1 + conditions + calls / seen);
+        users = stepsPerSlice / (1 + conditions + asked.calls / seen);
         return { seen, evaluated };
       },
     };
@@ -152,7 +104,7 @@ export function createRuleStore(db: Db): RuleStore {
 
     walkComputation(computation: Computation, now: number, { source, which }: WalkOptions): Walk {
       const answer = (row: ComputationRow): Evaluated | null => {
-        const { value, until } = (row.place === null ? undefined : computed[row.place]) ?? { value: null, until: null };
+        const { value, until } = (row.place === null ? undefined : asked.computed[row.place]) ?? { value: null, until: null };
         const told = row.told === null ? null : (JSON.parse(row.told) as Json);
         const isTold = spellingOf(value) === spellingOf(told);
         const isAnswered = { present: value !== null, differing: !isTold, unsettled: !isTold || until !== row.recheck_at };
@@ -164,6 +116,68 @@ export function createRuleStore(db: Db): RuleStore {
 
     countKnownUsers: () => known.get() ?? 0,
   };
+}
+
+function keepingStatements(db: Db): (sql: string) => Database.Statement {
+  const kept = new Map<string, Database.Statement>();
+  return (sql) => {
+    const found = kept.get(sql) ?? db.prepare(sql);
+    kept.delete(sql);
+    kept.set(sql, found);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= keptStatements) break;
+      kept.delete(oldest);
+    }
+    return found;
+  };
+}
+
+/** What the calls of our functions in SQL mean for the running statement. Statements never overlap. */
+type Asked = {
+  tests: readonly TextTest[];
+  start: () => RunningComputation;
+  computed: Computed[];
+  calls: number;
+  user: number | null;
+  /** The slice has to end before this user. */
+  cutBefore: number | null;
+};
+
+function definingFunctions(db: Db): Asked {
+  const asked: Asked = {
+    tests: [],
+    start: () => startComputation({ aggregate: "count", event: "" }, 0),
+    computed: [],
+    calls: 0,
+    user: null,
+    cutBefore: null,
+  };
+
+  const countCall = (user: number): void => {
+    asked.calls += 1;
+    if (asked.calls > maxSteps && asked.user !== null && asked.user !== user) {
+      asked.cutBefore = user;
+      throw new Error("The slice is cut.");
+    }
+    asked.user = user;
+  };
+  db.function("hookyard_test", (user: number, test: number, text: string) => {
+    countCall(user);
+    return asked.tests[test]?.(text) === true ? 1 : 0;
+  });
+  const step = (running: RunningComputation | null, user: number, at: number, properties: string | null): RunningComputation => {
+    countCall(user);
+    const known = running ?? asked.start();
+    known.add({ at, properties: properties === null ? {} : (JSON.parse(properties) as JsonObject) });
+    return known;
+  };
+  db.aggregate<RunningComputation | null>("hookyard_compute", {
+    start: () => null,
+    // The types know aggregates of one argument only.
+    step: step as unknown as (running: RunningComputation | null) => RunningComputation,
+    result: (running) => (running === null ? null : asked.computed.push(running.result()) - 1),
+  });
+  return asked;
 }
 
 function evaluatedOf({ id, user_id }: Row, value: Json, until: number | null, told: Json): Evaluated {

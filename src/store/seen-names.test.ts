@@ -47,3 +47,18 @@ test("a name that nobody would choose from a list is not kept", () => {
   one.store.noteSeen({ traits: once(long, "plan"), events: events({ [long]: ["p"], Bought: [long] }) });
   expect(one.store.seenNames()).toEqual({ traits: ["plan"], events: [{ event: "Bought", properties: [] }] });
 });
+
+test("names that a failed transaction took back make too many again", () => {
+  const one = openTestStore();
+  const names = { traits: once(...Array.from({ length: 1001 }, (_, n) => `trait-${n}`)), events: new Map() };
+  const failure = new Error("after them");
+  expect(() =>
+    one.store.atomically(() => {
+      one.store.noteSeen(names);
+      throw failure;
+    }),
+  ).toThrow(failure);
+  expect(rows(one)).toBe(0);
+  one.store.noteSeen(names);
+  expect(rows(one)).toBe(500);
+});

@@ -1,7 +1,8 @@
-/** The names that suggestions are made of, with how often each was seen. Bounded: those that are seldom seen go first. */
+/** The names for suggestions, with how often each was seen. Bounded: rare names are removed first. */
 
 import type { ProfileStore, SeenNames } from "../engine/profile-ports.ts";
 import type { Db } from "./open.ts";
+import type { Transactions } from "./transactions.ts";
 
 const traitKind = 0;
 const eventKind = 1;
@@ -18,7 +19,7 @@ const maxLength = 200;
 
 type Seen = { kind: number; event: string; name: string };
 
-export function createSeenNames(db: Db): Pick<ProfileStore, "noteSeen" | "seenNames"> {
+export function createSeenNames(db: Db, transactions: Transactions): Pick<ProfileStore, "noteSeen" | "seenNames"> {
   const count = db.prepare<[number, string, string, number]>(
     "INSERT INTO seen_names VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
   );
@@ -30,8 +31,10 @@ export function createSeenNames(db: Db): Pick<ProfileStore, "noteSeen" | "seenNa
   const remove = db.prepare<[number, string, string]>("DELETE FROM seen_names WHERE kind = ? AND event = ? AND name = ?");
   const removeProperties = db.prepare<[number, string]>("DELETE FROM seen_names WHERE kind = ? AND event = ?");
 
-  /** Those that were counted before, so that only what may be new is looked at for its number. */
+  /** Those that were counted before: only a name that may be new can make too many. */
   const known = new Set<string>();
+  const cache = { rollback: () => known.clear() };
+  transactions.onReload(cache.rollback);
 
   function note(kind: number, event: string, names: Iterable<readonly [string, number]>): void {
     let fresh = false;
@@ -47,7 +50,7 @@ export function createSeenNames(db: Db): Pick<ProfileStore, "noteSeen" | "seenNa
   }
 
   function clearOut(kind: number, event: string): void {
-    // What is forgotten here is only looked at once more.
+    // A name that is removed here is counted as new once more.
     if (known.size > 10 * tooMany) known.clear();
     const n = ofKind.get(kind, event) ?? 0;
     if (n <= tooMany) return;
@@ -58,7 +61,8 @@ export function createSeenNames(db: Db): Pick<ProfileStore, "noteSeen" | "seenNa
   }
 
   return {
-    noteSeen({ traits, events }: SeenNames) {
+    noteSeen: transactions.wrap(({ traits, events }: SeenNames) => {
+      transactions.changes(cache);
       note(traitKind, "", traits);
       // Before the events: those that go take their properties with them.
       for (const [event, { properties }] of events) if (event.length <= maxLength) note(propertyKind, event, properties);
@@ -67,7 +71,7 @@ export function createSeenNames(db: Db): Pick<ProfileStore, "noteSeen" | "seenNa
         "",
         [...events].map(([name, { times }]) => [name, times] as const),
       );
-    },
+    }),
     seenNames() {
       const traits: string[] = [];
       const events = new Map<string, string[]>();

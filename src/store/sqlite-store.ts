@@ -1,7 +1,7 @@
 /** The store on SQLite: one database, one writer, this process. `app.ts` opens it; the engine knows it by the roles of `ports.ts`. */
 
 import type { Store } from "../engine/store-ports.ts";
-import { createClockStore } from "./clock-store.ts";
+import { createClockStore } from "./configuration-store.ts";
 import { createComputedStore } from "./computed-store.ts";
 import { createConfigurationStore } from "./configuration-store.ts";
 import { Counts } from "./counts.ts";
@@ -19,6 +19,7 @@ import { createProfileQueries } from "./profile-queries.ts";
 import { createProfileStore } from "./profile-store.ts";
 import { createRuleStore } from "./rule-store.ts";
 import { createSeenNames } from "./seen-names.ts";
+import { Transactions } from "./transactions.ts";
 import { createUpkeepStore } from "./upkeep-store.ts";
 
 /** `data` is a directory, or `:memory:`. Throws an `OpenError` with a sentence. */
@@ -33,26 +34,27 @@ export function openStore(data: string): Store {
 }
 
 export function createStore({ db, health, close }: OpenedDatabase): Store {
-  const kinds = new MessageKinds(db);
-  const counts = new Counts(db, kinds);
-  const postings = new Postings(db);
+  const transactions = new Transactions(db);
+  const kinds = new MessageKinds(db, transactions);
+  const counts = new Counts(db, kinds, transactions);
+  const postings = new Postings(db, transactions);
   const configuration = createConfigurationStore(db);
-  const { forgetRecent, ...ingest } = createIngestStore(db, counts, postings);
   db.pragma(`synchronous = ${configuration.settings().synchronous}`);
   const store = {
     ...configuration,
     ...createClockStore(db),
-    ...ingest,
-    ...createDeliveryStore(db, counts),
+    ...createIngestStore({ db, counts, postings, transactions }),
+    ...createDeliveryStore(db, counts, transactions),
     ...createMessageQueries(db, postings, kinds),
     ...createDeliveryQueries(db),
     ...createComputedStore(db),
     ...createDeletionStore(db),
     ...createProfileStore(db),
     ...createProfileQueries(db),
-    ...createSeenNames(db),
+    ...createSeenNames(db, transactions),
     ...createRuleStore(db),
-    ...createUpkeepStore({ db, counts, postings, forgetRecent }),
+    ...createUpkeepStore({ db, counts, postings, transactions }),
+    atomically: <Result>(write: () => Result): Result => transactions.run(write),
   };
   return { ...guarded(store, health), ...health.role, close };
 }

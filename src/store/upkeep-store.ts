@@ -1,5 +1,5 @@
 /**
- * Retention and reset. Messages go oldest first, with all that came of them; what still moves, what is pinned, and what is
+ * Retention and reset. Messages go oldest first, with everything that resulted from them; what still moves, what is pinned, and what is
  * not in the profiles yet stays. Of a profile only the event goes that the message was.
  */
 
@@ -10,6 +10,7 @@ import type { Counts } from "./counts.ts";
 import type { MessageKind } from "./message-kinds.ts";
 import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
+import type { Transactions } from "./transactions.ts";
 
 type Old = MessageKind & { id: number; request_id: number; quotaBytes: number | null };
 
@@ -53,9 +54,9 @@ const configurationTables = [
   ...["audiences", "computed_traits"],
 ];
 
-type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; forgetRecent: () => void };
+type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; transactions: Transactions };
 
-export function createUpkeepStore({ db, counts, postings, forgetRecent }: UpkeepStoreOptions): UpkeepStore {
+export function createUpkeepStore({ db, counts, postings, transactions }: UpkeepStoreOptions): UpkeepStore {
   const accepted = db
     .prepare<[], number | null>(
       `SELECT sum(n) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
@@ -67,15 +68,100 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
   const unknownKeyBytes = db
     .prepare<[], number | null>("SELECT sum(length(body) + length(headers) + length(path)) FROM unknown_key_requests")
     .pluck();
-  const oldestRejected = db.prepare<[number], Old>(
-    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
-     WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
-  );
   const oldest = db.prepare<[number, number], Old>(
     `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
      WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
+  const removal = removing(db, counts, postings);
+
+  /** Where the last pass stopped: messages before it are pinned or still moving. */
+  let passed = 0;
+  const place = { rollback: () => void (passed = 0) };
+  transactions.onReload(place.rollback);
+
+  /** Whether the file holds more than it may, beside what was not accepted. */
+  function createSizeTest(maxBytes: number | null): () => boolean {
+    if (maxBytes === null) return () => false;
+    const unknown = unknownKeyBytes.get() ?? 0;
+    return () => (usedBytes.get() ?? 0) - counts.rejectedBytes() - unknown > maxBytes;
+  }
+
+  type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
+
+  const remove = transactions.wrap(({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
+    transactions.changes(place);
+    const requests = new Set<number>();
+    const removed = new Set<number>();
+    let acceptedRemoved = 0;
+    let more = true;
+    for (let passedOver = 0; more && removed.size === 0 && passedOver < maxPassedOver; passedOver += limit) {
+      const messages = oldest.all(passed, limit);
+      more = messages.length === limit;
+      for (const message of messages) {
+        const tooMany = acceptedRemoved < count || isTooLarge();
+        const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) ?? 0) < olderThanWall;
+        if (!tooMany && !tooOld) {
+          more = false;
+          break;
+        }
+        passed = message.id;
+        // What was not accepted has a quota of its own, and makes no room for the rest.
+        const isAccepted = message.quotaBytes === null;
+        if ((!isAccepted && !tooOld) || !removal.removeWithAll(message)) continue;
+        if (isAccepted) acceptedRemoved += 1;
+        removed.add(message.id);
+        requests.add(message.request_id);
+      }
+    }
+    removal.finish(removed, requests);
+    if (!more) passed = 0;
+    return removed.size;
+  });
+
+  return {
+    removeOld({ maxMessages, maxBytes = null, olderThanWall }, limit) {
+      const count = maxMessages === null ? 0 : Math.max(0, ((accepted.get() as number | null) ?? 0) - maxMessages);
+      const isTooLarge = createSizeTest(maxBytes);
+      if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
+      return remove({ count, isTooLarge, olderThanWall }, limit);
+    },
+    ...quotaOfRejected({ db, counts, transactions, removal }),
+    clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),
+    clearEverything: () => clear(db, transactions, [...recordTables, ...profileTables, ...configurationTables]),
+  };
+}
+
+type QuotaOptions = { db: Db; counts: Counts; transactions: Transactions; removal: ReturnType<typeof removing> };
+
+/** Rejected and duplicate messages have a quota of their own. */
+function quotaOfRejected({ db, counts, transactions, removal }: QuotaOptions): Pick<UpkeepStore, "rejectedBytes" | "removeRejected"> {
+  const oldestRejected = db.prepare<[number], Old>(
+    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
+     WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
+  );
+
+  const removeRejected = transactions.wrap((maxBytes: number, limit: number): number => {
+    const requests = new Set<number>();
+    const removed = new Set<number>();
+    for (const message of oldestRejected.all(limit)) {
+      if (counts.rejectedBytes() <= maxBytes) break;
+      removal.removeWithAll(message);
+      removed.add(message.id);
+      requests.add(message.request_id);
+    }
+    removal.finish(removed, requests);
+    return removed.size;
+  });
+
+  return {
+    rejectedBytes: () => counts.rejectedBytes(),
+    removeRejected: (maxBytes, limit) => (counts.rejectedBytes() <= maxBytes ? 0 : removeRejected(maxBytes, limit)),
+  };
+}
+
+/** Removes messages with everything that belongs to them, inside a transaction; `finish` comes after all of them. */
+function removing(db: Db, counts: Counts, postings: Postings) {
   const deliveriesOf = db.prepare<[number], { id: number; destination_id: number; state: number }>(
     "SELECT id, destination_id, state FROM deliveries WHERE message_id = ?",
   );
@@ -94,75 +180,7 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
        (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
   );
 
-  /** Where the last pass stopped: messages before it are pinned or still moving. */
-  let passed = 0;
-
-  /** Whether the file holds more than it may, beside what was not accepted. */
-  function createSizeTest(maxBytes: number | null): () => boolean {
-    if (maxBytes === null) return () => false;
-    const unknown = unknownKeyBytes.get() ?? 0;
-    return () => (usedBytes.get() ?? 0) - counts.rejectedBytes() - unknown > maxBytes;
-  }
-
-  type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
-
-  const remove = db.transaction(({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
-    const requests = new Set<number>();
-    const removed = new Set<number>();
-    let acceptedRemoved = 0;
-    let more = true;
-    for (let passedOver = 0; more && removed.size === 0 && passedOver < maxPassedOver; passedOver += limit) {
-      const messages = oldest.all(passed, limit);
-      more = messages.length === limit;
-      for (const message of messages) {
-        const tooMany = acceptedRemoved < count || isTooLarge();
-        const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) ?? 0) < olderThanWall;
-        if (!tooMany && !tooOld) {
-          more = false;
-          break;
-        }
-        passed = message.id;
-        // What was not accepted has a quota of its own, and makes no room for the rest.
-        const isAccepted = message.quotaBytes === null;
-        if ((!isAccepted && !tooOld) || !removeWithAll(message)) continue;
-        if (isAccepted) acceptedRemoved += 1;
-        removed.add(message.id);
-        requests.add(message.request_id);
-      }
-    }
-    finish(removed, requests);
-    if (!more) passed = 0;
-    return removed.size;
-  });
-
-  const removeRejected = db.transaction((maxBytes: number, limit: number): number => {
-    const requests = new Set<number>();
-    const removed = new Set<number>();
-    for (const message of oldestRejected.all(limit)) {
-      if (counts.rejectedBytes() <= maxBytes) break;
-      removeWithAll(message);
-      removed.add(message.id);
-      requests.add(message.request_id);
-    }
-    finish(removed, requests);
-    return removed.size;
-  });
-
-  function finish(removed: ReadonlySet<number>, requests: ReadonlySet<number>): void {
-    postings.remove(removed);
-    for (const id of requests) removeEmptyRequest.run(id);
-    counts.flush();
-  }
-
-  /** After a transaction that did not come to its end. */
-  function recover(error: unknown): never {
-    counts.discard();
-    postings.invalidate();
-    passed = 0;
-    throw error;
-  }
-
-  /** Answers whether it went: a message that still moves stays. */
+  /** Returns whether the message was removed: one that is still moving stays. */
   function removeWithAll({ id, sourceId, type, state, quotaBytes }: Old): boolean {
     const deliveries = deliveriesOf.all(id);
     if (deliveries.some((delivery) => !isSettled(deliveryStateAt(delivery.state)))) return false;
@@ -183,38 +201,19 @@ export function createUpkeepStore({ db, counts, postings, forgetRecent }: Upkeep
     return true;
   }
 
-  function clear(tables: string[]): void {
-    db.transaction(() => {
-      for (const table of tables) db.exec(`DELETE FROM ${table}`);
-      db.exec("DELETE FROM meta WHERE key = 'followed'");
-      db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
-    })();
-    passed = 0;
-    counts.discard();
-    forgetRecent();
+  function finish(removed: ReadonlySet<number>, requests: ReadonlySet<number>): void {
+    postings.remove(removed);
+    for (const id of requests) removeEmptyRequest.run(id);
   }
 
-  return {
-    removeOld({ maxMessages, maxBytes = null, olderThanWall }, limit) {
-      const count = maxMessages === null ? 0 : Math.max(0, ((accepted.get() as number | null) ?? 0) - maxMessages);
-      const isTooLarge = createSizeTest(maxBytes);
-      if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
-      try {
-        return remove({ count, isTooLarge, olderThanWall }, limit);
-      } catch (error) {
-        return recover(error);
-      }
-    },
-    rejectedBytes: () => counts.rejectedBytes(),
-    removeRejected(maxBytes, limit) {
-      if (counts.rejectedBytes() <= maxBytes) return 0;
-      try {
-        return removeRejected(maxBytes, limit);
-      } catch (error) {
-        return recover(error);
-      }
-    },
-    clearMessages: () => clear([...recordTables, ...profileTables]),
-    clearEverything: () => clear([...recordTables, ...profileTables, ...configurationTables]),
-  };
+  return { removeWithAll, finish };
+}
+
+function clear(db: Db, transactions: Transactions, tables: string[]): void {
+  transactions.run(() => {
+    for (const table of tables) db.exec(`DELETE FROM ${table}`);
+    db.exec("DELETE FROM meta WHERE key = 'followed'");
+    db.exec(`DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`);
+    transactions.reload();
+  });
 }

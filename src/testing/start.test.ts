@@ -1,9 +1,7 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { runFile } from "./run-file.ts";
-import { ExpectationFailed, start, type Hookyard, type Setup } from "./start.ts";
+import { runFile, ExpectationFailed, start, type Hookyard, type Setup } from "./start.ts";
 
 let started: Hookyard[] = [];
 afterEach(async () => {

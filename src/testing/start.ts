@@ -1,7 +1,9 @@
+import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
-import type { ScenarioExpectationResult } from "../contract/scenarios.ts";
+import type { ScenarioExpectationResult, ScenarioReport } from "../contract/scenarios.ts";
 import type { Json } from "../domain/json.ts";
-import { checkScenario, type ReadScenario } from "../scenarios/file/read-scenario.ts";
+import { checkScenario, type ReadScenario, readScenario } from "../scenarios/file/read-scenario.ts";
 import type {
   AdvanceInput,
   ChangeInput,
@@ -16,11 +18,12 @@ import type {
 import type { Path } from "../scenarios/file/yaml-places.ts";
 import { failureLines } from "../scenarios/report/text.ts";
 import { findUnreachable } from "../scenarios/run/reachable.ts";
-import { startTimeOf } from "../scenarios/run/run-scenario.ts";
+import { startTimeOf, runRead } from "../scenarios/run/run-scenario.ts";
 import { Session } from "../scenarios/run/session.ts";
 import { setUp } from "../scenarios/run/set-up.ts";
 import { takeStep } from "../scenarios/run/take-step.ts";
-import { startPipeline } from "./pipeline.ts";
+import { startInMemory } from "../app.ts";
+import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 
 /** What a scenario file has above its steps: `docs/scenarios.md` has all of it. */
 export type Setup = Omit<ScenarioInput, "name" | "description" | "steps">;
@@ -32,34 +35,34 @@ export type Hookyard = {
   readonly ingestUrl: string;
   /** Of the source; of the first one when left out. */
   writeKey(source?: string): string;
-  /** A message goes as a call of its own, a list as one batch. Rejects when ingest answers otherwise than expected. */
+  /** A message is sent as a call of its own, a list as one batch. Rejects when ingest gives another answer than expected. */
   send(message: SendInput["send"], options?: SendOptions): Promise<void>;
-  /** A body as it is, however broken. */
+  /** A body, sent unchanged, also an invalid one. */
   post(body: string, options?: PostOptions): Promise<void>;
-  /** Moves the clock: by `"90m"`, to the `"next-due"` thing, or until all is `"idle"`. */
+  /** Moves the clock: by `"90m"`, to the next due time (`"next-due"`), or until nothing is due (`"idle"`). */
   advance(how: AdvanceInput["advance"]): Promise<void>;
   /** Changes what was set up. */
   change(change: ChangeInput): Promise<void>;
-  /** Makes audiences and computed traits, which send their first sync at once. */
+  /** Creates audiences and computed traits, which send their first sync immediately. */
   create(things: CreateInput): Promise<void>;
   /** Lets an audience or computed trait send its differences. */
   sync(name: string): Promise<void>;
   /** A deletion request. */
   delete(users: DeleteInput["delete"]): Promise<void>;
-  /** Messages of these suppressed users are taken in again. */
+  /** Messages of these suppressed users are accepted again. */
   lift(users: string[]): Promise<void>;
   retry(deliveries: DeliveriesInput): Promise<void>;
   cancel(deliveries: DeliveriesInput): Promise<void>;
   /** Rejects with `ExpectationFailed`, whose message shows expected against actual and the attempts behind it. */
   expect(expectation: ExpectInput["expect"]): Promise<void>;
   /**
-   * For what the test does by itself, such as sending through a client library: waits until nothing goes on while
-   * the clock stands, and lets `within` and `never` count from its beginning.
+   * For what the test does itself, such as sending through a client library: waits until nothing runs while
+   * the clock is paused, and lets `within` and `never` count from its beginning.
    */
   during<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Any call of the control API. */
   call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
-  /** Ends it; rejects when something unexpected had happened inside. */
+  /** Ends it; rejects when there was an unexpected error inside. */
   stop(): Promise<void>;
 };
 
@@ -145,7 +148,7 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
   };
 }
 
-/** A scenario of one step. What is wrong with it is told by its place in the object, as there are no lines. */
+/** A scenario of one step. Errors are reported by their place in the object, as there are no lines. */
 function readDefinition(setup: Setup, step: ScenarioInput["steps"][number]): ReadScenario {
   const placed = (path: Path) => ({ line: 1, column: 1, path });
   const value = { name: "A test", ...setup, steps: [step] } as Json;
@@ -162,4 +165,24 @@ function withPlace(message: string, path: Path): string {
     .join("")
     .replace(/^\./, "");
   return place === "" ? message : `${place}: ${message}`;
+}
+
+/** Runs a scenario file as `hookyard run` does, and returns its report, passed or failed. */
+export async function runFile(file: string, { seed }: { seed?: number } = {}): Promise<ScenarioReport> {
+  return runRead({ read: readScenario(await readFile(file, "utf8")), file, seed, start: startPipeline });
+}
+
+// Two levels up from here, both in the sources and in the built package.
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+
+export async function startPipeline({ startAt }: { startAt: number }): Promise<RunningPipeline> {
+  const unexpected: unknown[] = [];
+  const app = await startInMemory({ startAt, version, report: (error) => unexpected.push(error) });
+  return {
+    ...typedCalls(app.api.call),
+    async stop() {
+      await app.stop();
+      if (unexpected.length > 0) throw new AggregateError(unexpected, "Something unexpected happened inside Hookyard.");
+    },
+  };
 }

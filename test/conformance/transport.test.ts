@@ -232,7 +232,7 @@ describe.each([
     expect(await transport.call("sources.get", { id })).toMatchObject({ name: "Store" });
   });
 
-  test("after another start of the host everything must be read anew", async () => {
+  test("after another start of the host everything must be read again", async () => {
     const { host, transport } = await opened();
     const watcher = watching(transport);
     await watcher.hears(["connected"]);

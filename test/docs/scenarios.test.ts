@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { startInMemory } from "../../src/app.ts";
 import { typedCalls } from "../../src/scenarios/run/pipeline.ts";
 import { readScenario } from "../../src/scenarios/file/read-scenario.ts";
-import { runRead } from "../../src/scenarios/run/run-file.ts";
+import { runRead } from "../../src/scenarios/run/run-scenario.ts";
 
 const root = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/scenarios.md", root), "utf8");

@@ -26,7 +26,7 @@ const otherNames: Record<string, RegExp> = {
   clock: /\b(virtual|simulated|fake|mock) (clock|time)\b|\btime travel\b/i,
 };
 
-/** Ordinary technical words, and the odd ones that stood in their place in the inspector and the engine: its texts and names, and those of the engine's flow, are held to them. */
+/** Ordinary technical words, and the odd ones that they replaced: the texts and the names of these folders are held to them. */
 const oddWords: Record<string, RegExp> = {
   "accepted, claimed, requeued": /\b(taken (in|up)|takes? (in|up))\b/i,
   "notified, sent": /\b(told|tells)\b/i,
@@ -127,7 +127,7 @@ test("no text of the program gives another name to a thing that has one", () => 
   expect(otherNamesIn(texts)).toEqual([]);
 });
 
-test("the inspector and the way of a message are written in plain technical English: an odd word that was replaced is found when it comes back", () => {
+test("the program is written in plain technical English: an odd word that was replaced is found when it comes back", () => {
   const odd = [words("useRested"), "Make an audience", "What receivers were told", "gone for good", words("mostShown")];
   expect(
     otherNamesIn(
@@ -136,10 +136,10 @@ test("the inspector and the way of a message are written in plain technical Engl
     ),
   ).toHaveLength(odd.length);
   const plain = [
-    "src/renderer/**/*.{ts,tsx}",
-    "test/e2e/pages/*.ts",
+    "src/{renderer,contract,client,scenarios,testing,headless,main,preload}/**/*.{ts,tsx}",
     "src/engine/!(profile-ports).ts",
     "src/engine/{ingest,route,deliver,clock}/*.ts",
+    "test/e2e/pages/*.ts",
   ];
   const files = filesIn(plain).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
   const names = files.map((path) => ({ at: path, text: path.replaceAll("-", " ") }));

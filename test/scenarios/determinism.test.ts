@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { startInMemory } from "../../src/app.ts";
 import { typedCalls } from "../../src/scenarios/run/pipeline.ts";
 import { readScenario } from "../../src/scenarios/file/read-scenario.ts";
-import { runRead } from "../../src/scenarios/run/run-file.ts";
+import { runRead } from "../../src/scenarios/run/run-scenario.ts";
 import { runHookyard } from "./run-hookyard.ts";
 
 /** Everything that could differ: webhooks beside each other, draws, held attempts, cut connections, ids that the pipeline makes, ports in sentences, and expectations that fail. */

@@ -173,7 +173,7 @@ ${[request, request, request].join("\n")}
   });
 
   test.each([
-    [["missing.yaml"], 1, "missing.yaml:1:1  There is no such file.", ""],
+    [["missing.yaml"], 1, "missing.yaml:1:1  The file was not found.", ""],
     [["."], 1, ".:1:1  This is a directory. Name the files in it.", ""],
     [[], 2, "", "hookyard run needs at least one scenario file."],
     [["a.yaml", "--sede", "1"], 2, "", "Unknown option '--sede'"],

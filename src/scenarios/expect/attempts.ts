@@ -2,8 +2,7 @@ import type { AttemptsClaim } from "../file/expectation-schema.ts";
 import { formatDuration } from "../file/duration.ts";
 import { durationRangeText, isWithin } from "../file/matcher.ts";
 import type { AttemptResult, SeenAttempt, SeenDelivery } from "../run/history.ts";
-import { isOneOf } from "./choice.ts";
-import { choosesDelivery, deliveryLabel } from "./deliveries.ts";
+import { isOneOf, choosesDelivery, deliveryLabel } from "./kinds.ts";
 import { wrong, type Kind, type View, type Wrong } from "./kind.ts";
 import { wrongInParts } from "./parts.ts";
 

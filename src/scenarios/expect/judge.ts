@@ -1,9 +1,11 @@
-/** Holds an expectation against what has come about. Only this file and the kinds beside it decide whether one is met. */
+/** Compares an expectation with what has happened. This file, `kinds.ts` and `attempts.ts` alone decide whether one is met. */
 
 import type { ScenarioAttempt, ScenarioDifference } from "../../contract/scenarios.ts";
-import { isWithin, rangeText, type Range } from "../file/matcher.ts";
+import { isWithin, rangeText, type Range, durationRangeText } from "../file/matcher.ts";
 import type { History, SeenAttempt } from "../run/history.ts";
-import type { Kind, View, Wrong } from "./kind.ts";
+import type { ClockClaim } from "../file/expectation-schema.ts";
+import { formatDuration } from "../file/duration.ts";
+import { type Kind, type View, type Wrong, wrong } from "./kind.ts";
 
 export type Verdict = {
   passed: boolean;
@@ -17,8 +19,8 @@ export type Verdict = {
 export type Counted = { count?: Range | undefined; never?: true | undefined; within?: number | undefined };
 
 /** Enough to see what is wrong; a report is read by people. */
-const mostDifferences = 10;
-const mostAttempts = 30;
+const maxDifferences = 10;
+const maxAttempts = 30;
 
 export function judge<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, claim: Claim, history: History, view: View): Verdict {
   const chosen = kind.chosen(history, claim);
@@ -107,14 +109,14 @@ function differencesOf<Claim, Thing>(
   history: History,
   view: View,
 ): Pick<Verdict, "differences" | "moreDifferences"> {
-  const differences = judged.slice(0, mostDifferences).map(({ thing, wrongs }): ScenarioDifference => {
+  const differences = judged.slice(0, maxDifferences).map(({ thing, wrongs }): ScenarioDifference => {
     const attempts = kind.behind(thing, history);
     return {
       of: kind.label(thing),
       expected: wrongs.map(({ what, expected }) => `${what} ${expected}`.trim()).join("; "),
       actual: wrongs.map(({ what, actual }) => `${what} ${actual}`.trim()).join("; "),
-      attempts: attempts.slice(-mostAttempts).map((attempt) => attemptLine(attempt, view.startedAt)),
-      attemptsBefore: Math.max(0, attempts.length - mostAttempts),
+      attempts: attempts.slice(-maxAttempts).map((attempt) => attemptLine(attempt, view.startedAt)),
+      attemptsBefore: Math.max(0, attempts.length - maxAttempts),
     };
   });
   return { differences, moreDifferences: judged.length - differences.length };
@@ -128,5 +130,26 @@ function attemptLine({ at, webhook, result, details }: SeenAttempt, startedAt: n
     result: String(result),
     heldMs: details.simulated ? Math.round(details.durationMs) : null,
     error: details.error?.message ?? null,
+  };
+}
+
+export function judgeClock({ elapsed, nextDue }: ClockClaim, history: History, startedAt: number): Verdict {
+  const since = history.now - startedAt;
+  const next = history.nextDueAt === null ? null : history.nextDueAt - history.now;
+  const nextText = next === null ? "nothing" : `in ${formatDuration(next)}`;
+  const nextFits = nextDue === undefined || (nextDue === "nothing" ? next === null : next !== null && isWithin(next, nextDue));
+  const wrongs = [
+    ...(elapsed === undefined || isWithin(since, elapsed) ? [] : wrong("elapsed", durationRangeText(elapsed), formatDuration(since))),
+    ...(nextFits ? [] : wrong("next due", nextDue === "nothing" ? "nothing" : `in ${durationRangeText(nextDue ?? {})}`, nextText)),
+  ];
+  return {
+    passed: wrongs.length === 0,
+    expected: wrongs.map(({ what, expected }) => `${what} ${expected}`).join("; "),
+    actual:
+      wrongs.length === 0
+        ? `elapsed ${formatDuration(since)}, next due ${nextText}`
+        : wrongs.map(({ what, actual }) => `${what} ${actual}`).join("; "),
+    differences: [],
+    moreDifferences: 0,
   };
 }

@@ -9,7 +9,7 @@ export type Wrong = { what: string; expected: string; actual: string };
 export type Kind<Claim, Thing> = {
   /** `delivery`, `deliveries` */
   nouns: readonly [one: string, many: string];
-  /** How many there are, whatever is chosen. */
+  /** How many there are, chosen or not. */
   total(history: History): number;
   chosen(history: History, claim: Claim): Thing[];
   /** Empty when the thing is as claimed. */
@@ -20,7 +20,7 @@ export type Kind<Claim, Thing> = {
   /** The attempts that led to it. */
   behind(thing: Thing, history: History): SeenAttempt[];
   idOf(thing: Thing): string;
-  /** Grows when something comes about with the thing. */
+  /** Grows with each change of the thing. */
   versionOf(thing: Thing): number;
 };
 

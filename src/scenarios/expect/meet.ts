@@ -1,20 +1,16 @@
 /**
- * Whether an expectation is met, in time. Without `within` it is held against what stands now; with it, against every
- * moment of the clock time after the last thing that was done, and the clock moves on from due time to due time until the
- * expectation is met or that time is over. Under `never` it is the other way round: nothing may fit at any such moment.
+ * Whether an expectation is met, in time. Without `within` it is compared with the present state; with it, with every
+ * moment of the clock time after the last action, and the clock moves on from due time to due time until the
+ * expectation is met or that time is over. With `never`, nothing may fit at any such moment.
  */
 
 import type { Expectation, Subject } from "../file/expectation-schema.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
-import { audiences } from "./audiences.ts";
+import { audiences, deliveries, messages, requests } from "./kinds.ts";
 import { attempts } from "./attempts.ts";
-import { judgeClock } from "./clock.ts";
-import { deliveries } from "./deliveries.ts";
-import { fitting, judge, neverVerdict, type Counted, type Verdict } from "./judge.ts";
+import { judgeClock, fitting, judge, neverVerdict, type Counted, type Verdict } from "./judge.ts";
 import type { Kind, View } from "./kind.ts";
-import { messages } from "./messages.ts";
-import { requests } from "./requests.ts";
 
 type Met = Verdict & { subject: Subject };
 
@@ -100,8 +96,8 @@ async function moveOn(session: Session, { now, nextDueAt }: History, end: number
 }
 
 /**
- * Whatever fitted at any moment, each as it was then. Things of different messages do not depend on each other, so that
- * each message is looked at by itself, at its own moments.
+ * Everything that fitted at any moment, each as it was then. Different messages do not depend on each other, so
+ * each message is examined separately, at its own moments.
  */
 function everFitting<Claim extends Counted, Thing>(
   kind: Kind<Claim, Thing>,

@@ -30,7 +30,7 @@ export const ofDeliveries = members({
 
 const resultPattern = new RegExp(`^(?:[1-9]\\d\\d|${outcomes.join("|")})$`);
 const resultWords = "a status such as 503, or success, http_error, timeout, connection_error or tls_error";
-/** An attempt in one word: the status of the answer, or what came of it. */
+/** An attempt in one word: the status of the answer, or its outcome. */
 const result = z.union([whole(lowestStatus, highestStatus), z.string().regex(resultPattern, resultWords)], { error: resultWords });
 const resultsPattern = new RegExp(`^(?:[1-9]\\d\\d|${outcomes.join("|")})(?: x[1-9]\\d{0,3})?$`);
 const resultsWords = `${resultWords}; several alike as 503 x3`;
@@ -61,7 +61,7 @@ const timing = {
   never: z
     .literal(true, { error: "true, or left out" })
     .optional()
-    .describe("There is none such, and there was none so far; with within, none comes about in that time."),
+    .describe("There is none such, and there was none so far; with within, there is none in that time either."),
 };
 const counted = { ...timing, count: expectedCount.optional() };
 
@@ -158,11 +158,11 @@ const audiencesClaim = noCountWithNever(
       .optional()
       .describe("Which ones; all of them when left out."),
     ...counted,
-    size: expectedNumber.optional().describe("How many users receivers were told are in."),
-    in: oneOrSeveral(name).optional().describe("Receivers were told that these users are in."),
-    notIn: oneOrSeveral(name).optional().describe("They were told that these are out, or nothing."),
-    entered: expectedNumber.optional().describe("How often receivers were told that somebody is in."),
-    left: expectedNumber.optional().describe("How often they were told that somebody is out."),
+    size: expectedNumber.optional().describe("How many users are in, by what was sent to receivers."),
+    in: oneOrSeveral(name).optional().describe("Receivers were notified that these users are in."),
+    notIn: oneOrSeveral(name).optional().describe("They were notified that these users are out, or not notified."),
+    entered: expectedNumber.optional().describe("How often receivers were notified that a user is in."),
+    left: expectedNumber.optional().describe("How often they were notified that a user is out."),
   }),
 );
 

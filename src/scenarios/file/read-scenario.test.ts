@@ -31,9 +31,9 @@ describe("a file that is no scenario is answered in one line, with the place and
 
 describe("a cycle is found where it closes", () => {
   test.each([
-    ["a: &x\n  b: *x\n", "2:6 The alias *x stands inside its own anchor &x, so it would never end."],
-    ["name: &n [*n]\n", "1:11 The alias *n stands inside its own anchor &n, so it would never end."],
-    ["a: &x { b: &y { c: *x } }\nd: *y\n", "1:20 The alias *x stands inside its own anchor &x, so it would never end."],
+    ["a: &x\n  b: *x\n", "2:6 The alias *x is inside its own anchor &x, so it would never end."],
+    ["name: &n [*n]\n", "1:11 The alias *n is inside its own anchor &n, so it would never end."],
+    ["a: &x { b: &y { c: *x } }\nd: *y\n", "1:20 The alias *x is inside its own anchor &x, so it would never end."],
     ["name: *nowhere\n", "1:7 There is no anchor &nowhere before this alias."],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
@@ -51,7 +51,7 @@ describe("a cycle is found where it closes", () => {
                 .join(", ")
         }]`,
     );
-    expect(problemsOf(levels.join("\n"))[0]).toContain("The file says more than 200000 values.");
+    expect(problemsOf(levels.join("\n"))[0]).toContain("The file has more than 200000 values.");
   });
 });
 

@@ -9,7 +9,7 @@ import { readYaml, type FileLimits, type FileProblem, type PlacedValue } from ".
 export type ReadScenario = { scenario: Scenario; file: PlacedValue };
 
 /** Enough to mend a file by; a file that is no scenario at all has thousands. */
-const mostProblems = 20;
+const maxProblems = 20;
 
 /** For the command line and tests, where nobody waits but the caller. */
 const limits: FileLimits = { maxLength: 1_000_000, maxValues: 200_000, maxSteps: 10_000, advice: "Split it into several files." };
@@ -40,7 +40,7 @@ export function readScenario(
   return "problems" in checked ? { problems: inOrder(checked.problems) } : checked;
 }
 
-/** The same for what was never a text: the places are whatever its maker calls them. */
+/** The same for a value that was never a text: the caller provides the places. */
 export function checkScenario(file: PlacedValue): ReadScenario | { problems: FileProblem[] } {
   const read = scenarioFile.safeParse(file.value, { reportInput: true });
   if (!read.success) return { problems: problemsOf(read.error.issues, file) };
@@ -54,8 +54,8 @@ function inWords(count: number): string {
 
 function inOrder(problems: readonly FileProblem[]): FileProblem[] {
   const sorted = problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
-  const first = sorted.slice(0, mostProblems);
-  const last = sorted[mostProblems];
-  if (last !== undefined) first.push({ ...last, message: `${sorted.length - mostProblems} more from here on.` });
+  const first = sorted.slice(0, maxProblems);
+  const last = sorted[maxProblems];
+  if (last !== undefined) first.push({ ...last, message: `${sorted.length - maxProblems} more from here on.` });
   return first;
 }

@@ -6,7 +6,7 @@ import { scenarioFile } from "./scenario-schema.ts";
 
 const resources = new URL("../../../resources/", import.meta.url);
 
-test("the published schema is that of the files that are read (npx vitest run src/scenarios/file --update writes it anew)", async () => {
+test("the published schema is that of the files that are read (npx vitest run src/scenarios/file --update writes it again)", async () => {
   const schema = z.toJSONSchema(scenarioFile, { io: "input", target: "draft-7" });
   await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot("../../../resources/scenario.schema.json");
 });

@@ -12,13 +12,13 @@ import { change, creation } from "./change-schema.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
-/** Members beside the type go out as they are, whatever they are: what is wrong with them is for ingest to say. */
+/** Members beside the type are sent unchanged, also invalid ones: ingest reports those. */
 const message = z.looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" }).meta({ id: "ScenarioMessage" });
 
 const stepName = text.optional().describe("What the step is for, in the report.");
 const answer = z.union([whole(lowestStatus, highestStatus), z.literal("cut")], { error: "a status such as 200, or cut" });
 
-/** Of anything that is sent: from whom, how often, and what the ingest port must say to it. */
+/** For everything that is sent: the source, how often, and the expected answer of the ingest port. */
 const sending = {
   name: stepName,
   from: name.optional().describe("The source; may be left out when there is one only."),
@@ -64,13 +64,13 @@ const advance = members({
 
 const changeStep = members({ change, name: stepName });
 const create = members({
-  create: creation.describe("Audiences and computed traits, made now: each sends its first sync at once."),
+  create: creation.describe("Audiences and computed traits, created now: each sends its first sync immediately."),
   name: stepName,
 });
 const sync = members({ sync: name.describe("The audience or computed trait that sends its differences now."), name: stepName });
 const deletion = members({ users: userIds, suppress: z.boolean({ error: "true or false" }).optional().describe("true when left out.") });
 const deleteStep = members({ delete: z.union([userIds, deletion]).describe("A deletion request for these users."), name: stepName });
-const lift = members({ lift: userIds.describe("Messages of these suppressed users are taken in again."), name: stepName });
+const lift = members({ lift: userIds.describe("Messages of these suppressed users are accepted again."), name: stepName });
 const retry = members({ retry: ofDeliveries, name: stepName });
 const cancel = members({ cancel: ofDeliveries, name: stepName });
 
@@ -92,7 +92,7 @@ export const scenarioFile = members({
   startAt: z.iso
     .datetime({ offset: true, error: "a time such as 2026-11-21T09:00:00Z" })
     .optional()
-    .describe("Where the clock stands at the beginning: 2026-11-21T09:00:00Z when left out."),
+    .describe("The time of the clock at the beginning: 2026-11-21T09:00:00Z when left out."),
   settings: settings.optional(),
   sources: named(source.nullable()).optional().describe("One that is called Source when left out."),
   endpoints: named(endpoint).optional().describe("Test endpoints, and their programs."),

@@ -55,7 +55,7 @@ const kinds: [RegExp, string][] = [
   [/^Invalid/, "something else"],
 ];
 
-/** The alternative that came closest is the one that was meant. */
+/** The closest alternative is assumed to be the one that was meant. */
 function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, path: Path, file: PlacedValue): FileProblem[] {
   const alternatives = issue.errors.filter((issues) => issues.length > 0);
   const value = rawAt(file, path);
@@ -85,7 +85,7 @@ function isMissing(issue: Issue, value: Json | undefined): boolean {
   return issue.path.length === 1 && isObject(value) && value[String(issue.path[0])] === undefined;
 }
 
-/** How the union of the steps says what it wanted, which is also how it is told from other unions. */
+/** The message of the union of the steps, by which it is also distinguished from other unions. */
 const verbsMark = "a step with one of ";
 
 export function wantedVerbs(verbs: readonly string[]): string {

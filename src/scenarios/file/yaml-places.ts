@@ -1,4 +1,4 @@
-/** From YAML to the JSON it says, with the place of every value, so that whatever is wrong with one can be shown where it is. */
+/** From YAML to the JSON it says, with the place of every value, so that an error is shown where it is. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node } from "yaml";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
@@ -120,7 +120,7 @@ class Reader {
     this.#values += 1;
     const at = node?.range?.[0] ?? spot.at;
     if (this.#values > this.#maxValues)
-      throw new Unreadable(at, `The file says more than ${this.#maxValues} values. Aliases repeat all that is in their anchor.`);
+      throw new Unreadable(at, `The file has more than ${this.#maxValues} values. Aliases repeat all that is in their anchor.`);
     if (depth > deepest) throw new Unreadable(at, `Values lie more than ${deepest} levels deep here.`);
     spot.at = at;
     if (node === null) return null;
@@ -139,8 +139,7 @@ class Reader {
     const name = alias.source;
     const target = this.#targets.get(alias) ?? alias.resolve(this.#document);
     if (target === undefined) throw new Unreadable(at, `There is no anchor &${name} before this alias.`);
-    if (this.#open.has(target))
-      throw new Unreadable(at, `The alias *${name} stands inside its own anchor &${name}, so it would never end.`);
+    if (this.#open.has(target)) throw new Unreadable(at, `The alias *${name} is inside its own anchor &${name}, so it would never end.`);
     this.#targets.set(alias, target);
     // What is wrong with what an alias stands for is shown in its anchor, where it is written.
     return this.read(target, spot, depth + 1);

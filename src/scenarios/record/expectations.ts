@@ -1,4 +1,4 @@
-/** What came of recorded messages, as expectations: deliveries that went alike share one. */
+/** The results of recorded messages, as expectations: deliveries with equal results share one. */
 
 import type { DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
@@ -10,7 +10,7 @@ type Expectation = Extract<ExpectInput["expect"], unknown[]>[number];
 
 const minute = 60_000;
 
-/** `lastAt` is when something was last sent or done; what came later is expected within as much time, and some more for the jitter. */
+/** `lastAt` is when something was last sent or done; later results are expected within that time, and some more for the jitter. */
 export function expectationsOf(messages: readonly MessageDetailsAnswer[], setup: RecordedSetup, lastAt: number): Expectation[] {
   const deliveries = messages.flatMap((message) =>
     message.deliveries.flatMap((delivery) => {

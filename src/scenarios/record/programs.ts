@@ -9,7 +9,7 @@ type Step = Extract<Program, unknown[]>[number];
 type Did = Pick<Step, "do" | "status">;
 type OfMessage = { messageId: string; attempts: readonly AttemptAnswer[] };
 
-/** What came last goes on: a delivery that was still waiting meets it again. */
+/** The last answer is repeated: a delivery that was still waiting gets it again. */
 const forever = 1_000_000;
 
 export function programOf(messages: readonly OfMessage[], note: (sentence: string) => void): Program {

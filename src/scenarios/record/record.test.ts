@@ -3,7 +3,7 @@ import { startInMemory } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { typedCalls, type StartPipeline } from "../run/pipeline.ts";
 import { readScenario } from "../file/read-scenario.ts";
-import { runRead } from "../run/run-file.ts";
+import { runRead } from "../run/run-scenario.ts";
 
 const startAt = Date.parse("2026-11-21T09:00:00Z");
 let own: Awaited<ReturnType<typeof startInMemory>>;
@@ -151,7 +151,7 @@ steps:
     const { notes, text } = await recorded();
     expect(notes).toEqual([
       "The retry profile never of D is one of your own, which a scenario does not have: documented stands in for it.",
-      "Left out, because in the scenario it came otherwise: expect deliveries of messageId m_1, destination D: count 1, state failed.",
+      "Left out, because the scenario gave another result: expect deliveries of messageId m_1, destination D: count 1, state failed.",
     ]);
     expect(text).not.toContain("state: failed");
   });

@@ -1,20 +1,20 @@
 /**
  * A scenario of what just happened: the messages with their sources and destinations, receivers that answer as the
- * real ones did, and what came of it as expectations. It is run once before it is handed out, so that what it says is
- * true of it; what could not be recorded as it was is said in notes.
+ * real ones did, and the results as expectations. It is run once before it is returned, so that its expectations hold;
+ * notes say what could not be recorded unchanged.
  */
 
+import { Document, isCollection, isPair, isScalar, isSeq, visit } from "yaml";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { InputOf } from "../../contract/contract.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
 import { readScenario } from "../file/read-scenario.ts";
-import { runRead } from "../run/run-file.ts";
+import { runRead } from "../run/run-scenario.ts";
 import { expectationsOf } from "./expectations.ts";
 import { setupOf } from "./setup.ts";
 import { stepsOf } from "./steps.ts";
-import { scenarioYaml } from "./yaml.ts";
 
 export type Recording = { text: string; notes: string[] };
 
@@ -56,7 +56,7 @@ async function record(
   });
   const report = await runRead({ read: readScenario(scenarioYaml(scenario(expectations))), start });
   const unmet = report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
-  for (const text of unmet) if (text !== null) notes.add(`Left out, because in the scenario it came otherwise: expect ${text}.`);
+  for (const text of unmet) if (text !== null) notes.add(`Left out, because the scenario gave another result: expect ${text}.`);
   for (const { problem } of [...report.problems.map(({ message }) => ({ problem: message })), ...report.steps])
     if (problem !== null) notes.add(problem);
   return { text: scenarioYaml(scenario(expectations.filter((_, index) => (unmet[index] ?? null) === null))), notes: [...notes] };
@@ -64,4 +64,24 @@ async function record(
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
+}
+
+/** A value that fits in a line is written in one. */
+const maxLineLength = 120;
+
+export function scenarioYaml(scenario: ScenarioInput): string {
+  const document = new Document(scenario, { aliasDuplicateObjects: false });
+  visit(document, {
+    Collection(_key, node, path) {
+      const depth = path.filter(isCollection).length;
+      if (depth >= 2 && !isListed(path) && JSON.stringify(node).length <= maxLineLength) node.flow = true;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Steps and expectations have a line each, however short they are. */
+function isListed(path: readonly unknown[]): boolean {
+  const pair = path.at(-2);
+  return isSeq(path.at(-1)) && isPair(pair) && isScalar(pair.key) && (pair.key.value === "steps" || pair.key.value === "expect");
 }

@@ -27,7 +27,10 @@ export function stepsOf(messages: readonly MessageDetailsAnswer[], setup: Record
     return why === null;
   });
   const requests = [...Map.groupBy(sendable, requestOf).values()];
-  const events: Event[] = [...requests.map((request) => sending(request, setup)), ...sendable.flatMap((message) => byHand(message, setup))];
+  const events: Event[] = [
+    ...requests.map((request) => sending(request, setup)),
+    ...sendable.flatMap((message) => manualSteps(message, setup)),
+  ];
   const steps: Step[] = [];
   const startedAt = Date.parse(sendable[0]?.receivedAt ?? new Date(0).toISOString());
   let now = startedAt;
@@ -46,7 +49,7 @@ function whyNot(message: MessageDetailsAnswer, { source }: RecordedSetup): strin
   return messageOf(message) === null ? "What was no message at all is left out." : null;
 }
 
-/** What goes out: the message as it came, and the id that it got. */
+/** What is sent: the message as received, and the id that it got. */
 function messageOf({ raw, type, messageId }: MessageDetailsAnswer): Message | null {
   const value = typeof raw === "string" ? parse(raw) : null;
   if (!isObject(value)) return null;
@@ -63,7 +66,7 @@ function parse(text: string): Json {
   }
 }
 
-/** Messages of one batch came at one time in one request. */
+/** Messages of one batch were received at one time in one request. */
 function requestOf({ id, receivedAt, sourceId, request: { messages, path, size } }: MessageDetailsAnswer): string {
   return messages === 1 ? id : [receivedAt, sourceId, path, size].join(" ");
 }
@@ -83,8 +86,8 @@ function sending(request: readonly MessageDetailsAnswer[], setup: RecordedSetup)
   return { at: Date.parse(first.receivedAt), step };
 }
 
-/** Deliveries that somebody cancelled, or retried before their time. */
-function byHand({ messageId, deliveries }: MessageDetailsAnswer, { destination }: RecordedSetup): Event[] {
+/** Deliveries that a user cancelled, or retried before their due time. */
+function manualSteps({ messageId, deliveries }: MessageDetailsAnswer, { destination }: RecordedSetup): Event[] {
   return deliveries.flatMap(({ destinationId, transitions }) => {
     const name = destination(destinationId);
     if (name === undefined) return [];

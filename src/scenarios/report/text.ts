@@ -1,4 +1,4 @@
-/** A report for whoever runs scenarios in a terminal. Marks and words say everything; colour only repeats it. */
+/** A report for the terminal. Marks and words carry everything; colour only repeats it. */
 
 import type {
   ScenarioAttempt,

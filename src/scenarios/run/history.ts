@@ -1,10 +1,10 @@
-/** What has come about in a scenario's pipeline, by the names of the file: read from the control API, oldest first, and seen as of any moment. */
+/** What has happened in the pipeline of a scenario, by the names of the file: read from the control API, oldest first, and visible as of any moment. */
 
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
 import { messageStates, type DeliveryState, type MessageState } from "../../domain/states.ts";
-import { audienceAsOf, readAudiences, type SeenAudience } from "./audience-history.ts";
+import { isObject, type Json } from "../../domain/json.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
 export type SeenMessage = {
@@ -30,7 +30,7 @@ export type SeenDelivery = DeliveryVersion & {
   attempts: SeenAttempt[];
 };
 
-/** The status of the answer, or what came of the attempt without one. */
+/** The status of the answer, or the outcome of an attempt without one. */
 export type AttemptResult = number | string;
 export type SeenAttempt = { at: number; endedAt: number; webhook: string; result: AttemptResult; details: AttemptAnswer };
 
@@ -102,7 +102,7 @@ export function createHistoryReader(pipeline: ScenarioPipeline, names: Names): (
       const { items, dropped } = await pipeline.call("endpoints.requests", { id, limit: pageSize });
       if (dropped > 0) {
         throw new Error(
-          `The endpoint ${endpoint} received ${items.length + dropped} requests and kept only the newest ${items.length}. Send less to it, or look at attempts instead.`,
+          `The endpoint ${endpoint} received ${items.length + dropped} requests and kept only the newest ${items.length}. Send less to it, or expect attempts instead.`,
         );
       }
       const ofEndpoint = items.reverse().map((details): SeenRequest => {
@@ -192,7 +192,7 @@ function versionsOf(details: DeliveryDetailsAnswer, attempts: readonly SeenAttem
     .toSorted((one, other) => one.version.at - other.version.at || one.rank - other.rank)
     .map((change) => change.version);
   const last = versions.at(-1);
-  // What was done by hand and what came of it can share a moment: the record says how it ended.
+  // An action and its result can share a moment: the record has the final state.
   if (last !== undefined && last.state !== details.state)
     versions.push(version(last.at, details.state, details.reason, timeOrNull(details.nextAttemptAt)));
   return versions;
@@ -233,7 +233,7 @@ export function asOf(history: History, moment: number): History {
   };
 }
 
-/** When something came about, in order. */
+/** The times of all changes, in order. */
 export function momentsOf({
   messages,
   deliveries,
@@ -247,6 +247,70 @@ export function momentsOf({
     for (const { endedAt } of attempts) moments.add(endedAt);
   }
   for (const { at } of requests) moments.add(at);
-  for (const { told } of audiences) for (const { at } of told) moments.add(at);
+  for (const { notices } of audiences) for (const { at } of notices) moments.add(at);
   return [...moments].toSorted((one, other) => one - other);
+}
+
+/** One change of an audience, read from the message that sent it. A deleted user is gone without a message. While the clock is paused, the messages give the order. */
+type Notice = { at: number; ordinal: number; userId: string; change: "in" | "out" | "gone" };
+
+export type SeenAudience = { name: string; notices: Notice[]; messages: SeenMessage[] };
+
+async function readAudiences(
+  pipeline: ScenarioPipeline,
+  audiences: readonly { name: string; key: string }[],
+  messages: readonly SeenMessage[],
+): Promise<SeenAudience[]> {
+  if (audiences.length === 0) return [];
+  const gone = await readDeletions(pipeline, messages);
+  return audiences.map(({ name, key }) => {
+    const own = messages.filter((message) => message.source === name);
+    const notices = own.flatMap((message): Notice[] => {
+      const { userId } = message.details;
+      const value = traitOf(message, key);
+      return userId === null || typeof value !== "boolean"
+        ? []
+        : [{ at: message.at, ordinal: message.ordinal, userId, change: value ? "in" : "out" }];
+    });
+    return {
+      name,
+      notices: [...notices, ...gone].toSorted((one, other) => one.at - other.at || one.ordinal - other.ordinal),
+      messages: own,
+    };
+  });
+}
+
+async function readDeletions(pipeline: ScenarioPipeline, messages: readonly SeenMessage[]): Promise<Notice[]> {
+  const { items } = await pipeline.call("deletions.list", { limit: pageSize });
+  const ordinals = new Map(messages.map(({ ordinal, details }) => [details.id, ordinal]));
+  return items.flatMap(({ requestedAt, users }) =>
+    users.map(({ userId, messageIds }): Notice => {
+      // Without a message its order within one clock time is unknown: it counts as the last.
+      const ordinal = messageIds.length === 0 ? Number.MAX_SAFE_INTEGER : Math.max(...messageIds.map((id) => ordinals.get(id) ?? 0));
+      return { at: Date.parse(requestedAt), ordinal, userId, change: "gone" };
+    }),
+  );
+}
+
+function traitOf({ details: { raw } }: SeenMessage, key: string): Json | undefined {
+  const message = typeof raw === "string" ? (JSON.parse(raw) as Json) : null;
+  const traits = isObject(message) ? message["traits"] : undefined;
+  return isObject(traits) ? traits[key] : undefined;
+}
+
+function audienceAsOf(audience: SeenAudience, moment: number): SeenAudience {
+  return {
+    ...audience,
+    notices: audience.notices.filter(({ at }) => at <= moment),
+    messages: audience.messages.filter(({ at }) => at <= moment),
+  };
+}
+
+export function membersOf({ notices }: SeenAudience): Set<string> {
+  const members = new Set<string>();
+  for (const { userId, change } of notices) {
+    if (change === "in") members.add(userId);
+    else members.delete(userId);
+  }
+  return members;
 }

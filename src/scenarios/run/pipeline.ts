@@ -1,6 +1,6 @@
 /**
  * The pipeline as a scenario sees it: the calls of the contract and nothing else, so that a scenario can run against
- * whatever answers them. Whoever starts one hands it over.
+ * anything that answers them. The caller of a run starts the pipeline.
  */
 
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
@@ -29,7 +29,7 @@ export class CallRefused extends Error {
 
 type PlainCall = (name: string, input: unknown, caller?: AbortSignal) => Promise<{ status: number; body: unknown }>;
 
-/** Of the control API's plain call, whoever carries it. */
+/** Typed calls on top of the plain call of the control API, over any transport. */
 export function typedCalls(call: PlainCall): ScenarioPipeline {
   return {
     async call(name, input, caller) {

@@ -1,6 +1,6 @@
 /**
- * Whether something listens at the URLs of a scenario, looked at before it begins: a receiver that was forgotten is an
- * error of whoever runs it, and not four hours of refused connections. A connection is made and closed; nothing is sent.
+ * Checks before a scenario begins that something listens at its URLs: a receiver that was not started is an
+ * error of the user, and not four hours of refused connections. A connection is made and closed; nothing is sent.
  */
 
 import { connect } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * Runs a checked scenario in a fresh pipeline: sets up, takes the steps one after the other, and reports each. Asked by
- * the command line and by the inspector; whoever asks starts the pipeline and stops it.
+ * Runs a checked scenario in a fresh pipeline: sets up, takes the steps one after the other, and reports each. Called
+ * by the command line, the inspector and `hookyard/testing`, mostly through `runRead`, which starts that pipeline and stops it.
  *
  * An expectation that fails does not keep the steps after it from running. A step that cannot be done does.
  */
@@ -9,12 +9,13 @@ import type { ScenarioProblem, ScenarioReport, ScenarioStepResult } from "../../
 import type { JsonObject } from "../../domain/json.ts";
 import type { ReadScenario } from "../file/read-scenario.ts";
 import { defaultSeed, defaultStartAt, verbs, type Scenario } from "../file/scenario-schema.ts";
-import { rawAt } from "../file/yaml-places.ts";
+import { rawAt, type FileProblem } from "../file/yaml-places.ts";
 import { stepPhrase } from "../report/phrases.ts";
-import type { ScenarioPipeline } from "./pipeline.ts";
+import type { ScenarioPipeline, RunningPipeline, StartPipeline } from "./pipeline.ts";
 import { Session } from "./session.ts";
 import { setUp } from "./set-up.ts";
 import { takeStep, type StepDone } from "./take-step.ts";
+import { findUnreachable } from "./reachable.ts";
 
 export type RunOptions = {
   read: ReadScenario;
@@ -88,18 +89,18 @@ export async function runScenario({ read, pipeline, seed, file, onReport, onStep
   if (problem !== null) return unusableReport([problem], { name: scenario.name, file: report.file, seed: report.seed });
 
   let broken = false;
-  const tell = (steps: ScenarioStepResult[]): void => {
+  const reportSteps = (steps: ScenarioStepResult[]): void => {
     report = { ...report, steps };
     onReport?.(report);
   };
   for (const index of scenario.steps.keys()) {
     const about = report.steps[index];
     if (about === undefined) break;
-    tell(report.steps.with(index, { ...about, state: "running" }));
+    reportSteps(report.steps.with(index, { ...about, state: "running" }));
     const done: StepDone | null = broken ? null : await takeStep(read, session, index);
     broken ||= done?.broken ?? false;
     const result = { ...about, ...resultOf(done), elapsedMs: await session.elapsed() };
-    tell(report.steps.with(index, result));
+    reportSteps(report.steps.with(index, result));
     onStep?.(result);
   }
   const { now } = await pipeline.call("clock.get", {});
@@ -111,4 +112,51 @@ function resultOf(done: StepDone | null): Pick<ScenarioStepResult, "state" | "ou
   const { outcome, problem, expectations } = done;
   const passed = problem === null && expectations.every((one) => one.passed);
   return { state: passed ? "passed" : "failed", outcome, problem, expectations };
+}
+
+export type RunRead = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> & {
+  read: ReadScenario | { problems: FileProblem[] };
+  start: StartPipeline;
+  /** Ends the run; the promise then rejects. */
+  signal?: AbortSignal;
+  /** Called with the pipeline, which is then left running. */
+  keep?: (pipeline: RunningPipeline) => void;
+};
+
+export async function runRead({ read, start, signal, keep, ...options }: RunRead): Promise<ScenarioReport> {
+  if ("problems" in read) return unusableReport(read.problems, options);
+  const { name } = read.scenario;
+  const unreachable = await findUnreachable(read);
+  if (unreachable.length > 0) return unusableReport(unreachable, { ...options, name });
+  const pipeline = await start({ startAt: startTimeOf(read.scenario) });
+  let kept = false;
+  try {
+    const report = await runScenario({ ...options, read, pipeline: signal === undefined ? pipeline : until(signal, pipeline) });
+    if (keep !== undefined && report.state !== "unusable") {
+      kept = true;
+      keep(pipeline);
+    }
+    return report;
+  } finally {
+    if (!kept) await pipeline.stop();
+  }
+}
+
+/** A call that is under way is not waited for, and an advance of the clock ends. */
+function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipeline {
+  const aborted = new Promise<never>((_resolve, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+  );
+  aborted.catch(() => undefined);
+  return {
+    call: (name, input) => {
+      signal.throwIfAborted();
+      return Promise.race([call(name, input, signal), aborted]);
+    },
+  };
+}
+
+/** The report of a run before its first step. */
+export function reportToBe({ read, ...options }: Pick<RunRead, "read" | "file" | "seed">): ScenarioReport {
+  return "problems" in read ? unusableReport(read.problems, options) : firstReport({ ...options, read });
 }

@@ -1,8 +1,8 @@
 /**
- * A pipeline with things set up in it by name, and what can be done to it. A scenario's steps and `hookyard/testing`
+ * A pipeline with things set up in it by name, and the actions on it. A scenario's steps and `hookyard/testing`
  * are both done through one; it knows the pipeline only by the contract's calls.
  *
- * After everything that is done, it waits until nothing moves any more while the clock stands, so that what follows sees the whole of it.
+ * After each action, it waits until nothing runs any more while the clock is paused, so that the next step sees all results.
  */
 
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
@@ -11,7 +11,7 @@ import type { FileAudience, FileComputedTrait } from "../file/audience-schema.ts
 import type { FileChange, FileCreation } from "../file/change-schema.ts";
 import type { FileDestination, FileEndpoint } from "../file/setup-schema.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
-import { choosesDelivery } from "../expect/deliveries.ts";
+import { choosesDelivery } from "../expect/kinds.ts";
 import {
   audienceChanges,
   computedChanges,
@@ -57,7 +57,7 @@ export class Session {
     });
   }
 
-  /** The clock stands from now on, unless it is advanced. One connection per webhook keeps requests in order. */
+  /** The clock is paused from now on, unless it is advanced. One connection per webhook keeps requests in order. */
   static async start(pipeline: ScenarioPipeline, settings: InputOf<"settings.update">): Promise<Session> {
     const { now } = await pipeline.call("clock.set", { mode: "paused" });
     await pipeline.call("settings.update", { laneConnections: 1, ...settings });
@@ -137,7 +137,7 @@ export class Session {
     return this.#messageIds.has(messageId);
   }
 
-  /** Does something that deliveries may come of. What comes about from then on can be told from what was there before. */
+  /** Does something that may lead to deliveries. What happens from then on can be distinguished from what was there before. */
   async act<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#before = await this.#read();
     this.#lastDoneAt = this.#before.now;
@@ -182,7 +182,7 @@ export class Session {
     for (const userId of userIds) await this.pipeline.call("suppressions.lift", { userId });
   }
 
-  /** Retries or cancels what is chosen; answers how many. */
+  /** Retries or cancels the chosen deliveries; returns how many. */
   async withDeliveries(what: "retry" | "cancel", of: DeliveryChoice): Promise<number> {
     const { deliveries } = await this.#read();
     const chosen = deliveries.filter((delivery: SeenDelivery) => choosesDelivery(of, delivery));
@@ -191,7 +191,7 @@ export class Session {
     return chosen.length;
   }
 
-  /** Answers how many attempts were made on the way. */
+  /** Returns how many attempts were made meanwhile. */
   async advance(target: number | "next-due" | "idle"): Promise<number> {
     const { ran } = await this.pipeline.call("clock.advance", typeof target === "number" ? { byMs: target } : { to: target });
     await this.settle();
@@ -199,7 +199,7 @@ export class Session {
   }
 
   /**
-   * An advance to where the clock stands ends when nothing runs any more. What a test endpoint holds, and what is queued
+   * An advance to the present time ends when nothing runs any more. What a test endpoint holds, and what is queued
    * behind it, waits for the clock, and only a later step moves that.
    */
   async settle(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Makes what a scenario sets up, in the order in which things refer to each other. What the pipeline refuses is shown where the file says it. */
+/** Creates what a scenario sets up, in the order of references. An error of the pipeline is shown at its place in the file. */
 
 import type { ScenarioProblem } from "../../contract/scenarios.ts";
 import type { ReadScenario } from "../file/read-scenario.ts";
@@ -9,31 +9,31 @@ import type { Session } from "./session.ts";
 
 /** Null when all is there. */
 export async function setUp(session: Session, { scenario, file }: ReadScenario): Promise<ScenarioProblem | null> {
-  const things: { path: Path; make: () => Promise<unknown> }[] = [
+  const things: { path: Path; create: () => Promise<unknown> }[] = [
     ...Object.entries(sourcesOf(scenario)).map(([name, source]) => ({
       path: ["sources", name],
-      make: () => session.addSource(name, source),
+      create: () => session.addSource(name, source),
     })),
     ...Object.entries(scenario.endpoints ?? {}).map(([name, endpoint]) => ({
       path: ["endpoints", name],
-      make: () => session.addEndpoint(name, endpoint),
+      create: () => session.addEndpoint(name, endpoint),
     })),
     ...Object.entries(scenario.destinations ?? {}).map(([name, destination]) => ({
       path: ["destinations", name],
-      make: () => session.addDestination(name, destination),
+      create: () => session.addDestination(name, destination),
     })),
     ...Object.entries(scenario.audiences ?? {}).map(([name, audience]) => ({
       path: ["audiences", name],
-      make: () => session.addAudience(name, audience),
+      create: () => session.addAudience(name, audience),
     })),
     ...Object.entries(scenario.computedTraits ?? {}).map(([name, trait]) => ({
       path: ["computedTraits", name],
-      make: () => session.addComputedTrait(name, trait),
+      create: () => session.addComputedTrait(name, trait),
     })),
   ];
-  for (const { path, make } of things) {
+  for (const { path, create } of things) {
     try {
-      await make();
+      await create();
     } catch (error) {
       if (!(error instanceof CallRefused)) throw error;
       return { ...file.placeOfName(path), message: error.message };

@@ -1,4 +1,4 @@
-/** One step of a checked scenario, done to a session. Asked by the run of a whole file, and by `hookyard/testing` step by step. */
+/** Does one step of a checked scenario in a session. Called by the run of a whole file, and by `hookyard/testing` step by step. */
 
 import type { ScenarioExpectationResult } from "../../contract/scenarios.ts";
 import { meet } from "../expect/meet.ts";
@@ -6,15 +6,16 @@ import type { Expectation } from "../file/expectation-schema.ts";
 import type { ReadScenario } from "../file/read-scenario.ts";
 import { rawAt, type Path } from "../file/yaml-places.ts";
 import { claimPhrase } from "../report/phrases.ts";
-import { createSteady, type Steady } from "../report/steady.ts";
+import type { AnswerOf } from "../../contract/contract.ts";
 import { sendBody, sendMessages } from "./send.ts";
 import type { Session } from "./session.ts";
+import type { History } from "./history.ts";
 
 export type StepDone = {
   outcome: string | null;
   problem: string | null;
   expectations: ScenarioExpectationResult[];
-  /** It could not be done: what follows would mean nothing. */
+  /** It could not be done: later results would mean nothing. */
   broken: boolean;
 };
 
@@ -50,7 +51,7 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
     return { outcome: messages === 1 ? "1 delete message" : `${messages} delete messages` };
   }
   if ("lift" in step) await session.act(() => session.lift(step.lift));
-  if ("retry" in step) return { outcome: `${await session.act(() => session.withDeliveries("retry", step.retry))} taken up` };
+  if ("retry" in step) return { outcome: `${await session.act(() => session.withDeliveries("retry", step.retry))} requeued` };
   if ("cancel" in step) return { outcome: `${await session.act(() => session.withDeliveries("cancel", step.cancel))} cancelled` };
   if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };
   return {};
@@ -88,4 +89,17 @@ async function resultOf(expectation: Expectation, { read: { file }, session, pat
 async function steadyOf(session: Session): Promise<Steady> {
   const about = await session.pipeline.call("about.get", {});
   return createSteady(about, await session.history(), (id) => session.isKnownId(id));
+}
+
+type Steady = (text: string) => string;
+
+function createSteady(about: AnswerOf<"about.get">, history: Pick<History, "messages">, isKnownId: (messageId: string) => boolean): Steady {
+  const ports = [about.ingestUrl, about.endpointsUrl, about.endpointsTlsUrl].map((url) => new URL(url).port);
+  const portPattern = new RegExp(`:(?:${ports.join("|")})(?!\\d)`, "g");
+  const drawn = history.messages.filter(({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId));
+  return (text) => {
+    let steady = text.replace(portPattern, "");
+    for (const { ordinal, details } of drawn) steady = steady.replaceAll(details.messageId, `#${ordinal}`);
+    return steady;
+  };
 }

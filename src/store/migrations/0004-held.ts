@@ -1,5 +1,5 @@
 /**
- * The address that a request came from, for messages that are taken in again; and the way to what is queued again in an
+ * The address that a request came from, for messages that are accepted again; and the way to what is queued again in an
  * open window, which ends while its destination is disabled.
  */
 export const held = `

@@ -1,0 +1,131 @@
+/** The commands on a data directory: `hookyard doctor` checks it, `hookyard backup FILE` writes a verified copy. */
+
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { OpenError } from "../app-errors.ts";
+import type { Examination } from "../app.ts";
+import { defaultDataDirectory } from "./data-directory.ts";
+
+type DataFlags = { data: string; json: boolean; force: boolean; files: string[] };
+
+const dataFlag = `  --data DIR    The data directory. Default: ${defaultDataDirectory()}`;
+
+export const doctorHelp = `Usage: hookyard doctor [flags]
+
+Checks a data directory: SQLite's integrity check, counts against rows, the log, the marker, the rights. Works while Hookyard
+runs on it and while none does, and changes nothing.
+
+${dataFlag}
+  --json        Print one JSON object instead of text.
+  --help        This text.
+
+Ends with 0 when nothing is wrong, with 1 when something is, and with 2 when a flag is wrong or there is nothing to check.`;
+
+export const backupHelp = `Usage: hookyard backup FILE [flags]
+
+Copies the data into one file that only its owner can read, also while Hookyard runs, and checks the copy. To restore it, put it
+into a new directory under the name hookyard.db, and start Hookyard with --data on that.
+
+${dataFlag}
+  --force       Replace FILE when it is there.
+  --json        Print one JSON object instead of text.
+  --help        This text.
+
+Ends with 0 when the backup is written, with 1 when it is not, and with 2 when a flag is wrong.`;
+
+/** The flags, `help`, or what is wrong with them in one line. */
+export function parseDataFlags(command: "doctor" | "backup", args: string[]): DataFlags | "help" | { wrong: string } {
+  const more = `hookyard ${command} --help lists all flags.`;
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args,
+      allowPositionals: command === "backup",
+      options: {
+        data: { type: "string" },
+        json: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+        ...(command === "backup" ? { force: { type: "boolean", default: false } as const } : {}),
+      },
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    return { wrong: `${reason}. ${more}` };
+  }
+  const { values, positionals: files } = parsed;
+  if (values.help) return "help";
+  const data = values.data ?? defaultDataDirectory();
+  if (data === "" || data === ":memory:") return { wrong: `--data needs a directory. ${more}` };
+  if (command === "backup" && files.length !== 1) return { wrong: `hookyard backup needs one file to write to. ${more}` };
+  return { data: resolve(data), json: values.json, force: values.force === true, files };
+}
+
+export async function doctorCommand({ args }: { args: string[] }): Promise<number> {
+  const flags = parseDataFlags("doctor", args);
+  if (flags === "help") {
+    process.stdout.write(`${doctorHelp}\n`);
+    return 0;
+  }
+  if ("wrong" in flags) {
+    process.stderr.write(`${flags.wrong}\n`);
+    return 2;
+  }
+  try {
+    const { examineData } = await import("../app.ts");
+    const examination = examineData(flags.data);
+    process.stdout.write(flags.json ? `${JSON.stringify(examination, null, 2)}\n` : textOf(examination));
+    return examination.findings.length === 0 ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof OpenError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+function textOf({ dataDir, inUse, sizes, format, newestFormat, rows, checked, findings }: Examination): string {
+  const size = (bytes: number | null): string => (bytes === null ? "missing" : `${bytes.toLocaleString("en")} bytes`);
+  const lines = [
+    `Data directory  ${dataDir}, ${inUse ? "in use by a running Hookyard" : "not in use"}`,
+    `Data file       ${size(sizes.data)}${sizes.free === null ? "" : `, of which ${size(sizes.free)} free`}; log: ${size(sizes.log)}`,
+    `Format          ${format ?? "unknown"}; this program knows ${newestFormat}${format !== null && format < newestFormat ? ", and the next start brings it up to date" : ""}`,
+    `Rows            ${
+      Object.entries(rows)
+        .map(([table, count]) => `${count.toLocaleString("en")} ${table}`)
+        .join(", ") || "not counted"
+    }`,
+    `Checked         ${checked.join(", ")}`,
+    "",
+    findings.length === 0 ? "Nothing is wrong." : `${findings.length} ${findings.length === 1 ? "finding" : "findings"}:`,
+    ...findings.flatMap(({ level, message, cure }) => ["", `${level.padEnd(8)} ${message}`, `         ${cure}`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+export async function backupCommand({ args }: { args: string[] }): Promise<number> {
+  const flags = parseDataFlags("backup", args);
+  if (flags === "help") {
+    process.stdout.write(`${backupHelp}\n`);
+    return 0;
+  }
+  if ("wrong" in flags) {
+    process.stderr.write(`${flags.wrong}\n`);
+    return 2;
+  }
+  const { data, force, json, files } = flags;
+  try {
+    const { backUpData } = await import("../app.ts");
+    const backup = await backUpData({ data, to: files[0] ?? "", force });
+    const { file, bytes, messages } = backup;
+    const count = (n: number): string => n.toLocaleString("en");
+    process.stdout.write(
+      json
+        ? `${JSON.stringify(backup)}\n`
+        : `${file}: ${count(messages)} messages, ${count(bytes)} bytes, checked. To restore it, put it into a new directory as hookyard.db and start with --data on that.\n`,
+    );
+    return 0;
+  } catch (error) {
+    if (!(error instanceof OpenError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}

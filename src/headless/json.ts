@@ -1,0 +1,80 @@
+/** JSON over HTTP: the body of a request, and answers. */
+
+import type { ServerResponse, IncomingMessage } from "node:http";
+import { type Problem, invalid, problem } from "../domain/problem.ts";
+
+/** On everything that this host answers: never sniffed, never framed, never read by another origin, never kept. */
+export const guardHeaders = {
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cache-Control": "no-store",
+};
+
+export function answerJson(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, {
+    ...guardHeaders,
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    ...headers,
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": String(bytes.length),
+  });
+  response.end(response.req.method === "HEAD" ? undefined : bytes);
+}
+
+export function answerProblem(response: ServerResponse, problem: Problem, headers: Record<string, string> = {}): void {
+  const { status, code, message, data } = problem;
+  answerJson(response, status, data === undefined ? { code, message } : { code, message, data }, headers);
+}
+
+/** An imported configuration with thousands of webhooks is far below this. */
+const maxBytes = 8 * 1024 * 1024;
+/** A client that is still sending reads no answer, so what is too much is thrown away for this long before the answer. */
+const maxDiscardedBytes = 64 * 1024 * 1024;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The JSON object in a request's body, `{}` for an empty one; null when the client went away. */
+export async function readJsonObject(request: IncomingMessage): Promise<object | Problem | null> {
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    request.resume();
+    return problem(415, "unsupported_encoding", `The control API takes bodies as they are, not with Content-Encoding ${encoding}.`);
+  }
+  const bytes = await readBytes(request);
+  if (bytes === null) return null;
+  if (bytes === "too large") return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
+  if (bytes.length === 0) return {};
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return problem(400, "bad_utf8", "The body is not valid UTF-8.");
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return problem(400, "bad_json", `The body is not valid JSON: ${error instanceof Error ? error.message : "it cannot be read"}.`);
+  }
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : invalid("The body must be a JSON object.");
+}
+
+function readBytes(request: IncomingMessage): Promise<Buffer | "too large" | null> {
+  return new Promise((resolve) => {
+    let chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) chunks.push(chunk);
+      else chunks = [];
+      if (size > maxDiscardedBytes) resolve("too large");
+    });
+    request.on("end", () => resolve(size > maxBytes ? "too large" : Buffer.concat(chunks)));
+    request.on("error", () => resolve(null));
+    request.on("close", () => resolve(null));
+  });
+}

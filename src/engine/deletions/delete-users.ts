@@ -7,7 +7,8 @@ import type { Configuration } from "../pipeline.ts";
 import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.ts";
 
 export type DeleteUsersOptions = {
-  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> & Pick<ComputedStore, "removeToldOf">;
+  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> &
+    Pick<ComputedStore, "removeLastSentFor">;
   internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinations">;
 };
@@ -49,7 +50,7 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     const found = userIds.flatMap(find);
     send(found);
     for (const { userId, others, profile } of found) {
-      for (const each of [userId, ...others]) store.removeToldOf(each);
+      for (const each of [userId, ...others]) store.removeLastSentFor(each);
       if (profile !== null) store.removeProfile(profile);
     }
     return found.map((user) => ({

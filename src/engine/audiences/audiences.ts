@@ -75,7 +75,8 @@ export function createAudiences(parts: Parts): Audiences {
         await nextTurn();
       }
       const space = notifier.space();
-      const payload = (userId: string, value: true | null): Uint8Array => internalPayload(identify(computed, userId, value, space), clock.now());
+      const payload = (userId: string, value: true | null): Uint8Array =>
+        internalPayload(identify(computed, userId, value, space), clock.now());
       return {
         ...counts,
         sample: found.map(({ change, ...user }) => ({

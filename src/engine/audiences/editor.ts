@@ -68,16 +68,8 @@ export function createEditor({ store, configuration, registry, syncs, clock, onC
         const source = configuration.createOwnSource(name);
         configuration.connectOwnSource(source.id, to);
         const openSync = { startedAt: now, entered: 0, left: 0 };
-        return insert({
-          name,
-          key,
-          sync,
-          sourceId: source.id,
-          createdAt: now,
-          openSync,
-          lastSync: null,
-          nextSyncAt: nextSyncAt(sync),
-        });
+        const row = { name, key, sync, createdAt: now, openSync, lastSync: null, nextSyncAt: nextSyncAt(sync) };
+        return insert({ ...row, sourceId: source.id });
       });
       await syncs.run(created.id);
       return registry.get(created.id) ?? created;

@@ -5,7 +5,7 @@
 
 import type { SimulatedClient } from "../../domain/configuration.ts";
 import { clientIds, sourceIds, type ClientId } from "../../domain/ids.ts";
-import { conflict, invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { ClientStore } from "../client-ports.ts";
 import type { Changes, ClientDetails, ClientDraft, Clients, ClientView, Configuration } from "../pipeline.ts";
 import type { WireOptions } from "./client-wire.ts";
@@ -36,6 +36,7 @@ type RunningClients = Clients & {
 };
 
 export function createClients({ store, configuration, changes, ...options }: ClientsOptions): RunningClients {
+  const { view, details } = createViews(configuration);
   const byId = new Map<ClientId, RunningClient>();
   /** Deleted clients, until they have sent what they held. */
   const closing = new Set<RunningClient>();
@@ -47,12 +48,6 @@ export function createClients({ store, configuration, changes, ...options }: Cli
     byId.set(settings.id, client);
     return client;
   }
-
-  const sourceOf = ({ settings }: RunningClient): Pick<ClientView, "sourceId"> => ({
-    sourceId: configuration.sourceByWriteKey(settings.writeKey)?.id ?? null,
-  });
-  const view = (client: RunningClient): ClientView => ({ ...client.view(), ...sourceOf(client) });
-  const details = (client: RunningClient): ClientDetails => ({ ...client.details(), ...sourceOf(client) });
 
   function withClient<Result>(id: ClientId, act: (client: RunningClient) => Result): Result | Problem {
     const client = byId.get(id);
@@ -106,12 +101,7 @@ export function createClients({ store, configuration, changes, ...options }: Cli
     flush: (id) => detailsAfter(id, (client) => client.flush()),
     close: (id, timeoutMs) => detailsAfter(id, (client) => void client.close(timeoutMs)),
     reopen: (id) => detailsAfter(id, (client) => client.reopen()),
-    generate: (id, count, perSecond) =>
-      withClient(id, (client) => {
-        if (client.view().state !== "running") return conflict("closed", "The client is closed. Start it again to make calls.");
-        client.generate(count, perSecond);
-        return details(client);
-      }),
+    generate: (id, count, perSecond) => withClient(id, (client) => client.generate(count, perSecond) ?? details(client)),
     stopGenerating: (id) => detailsAfter(id, (client) => client.stopGenerating()),
     batches: (id, limit, before) => withClient(id, (client) => client.record.batches(limit, before)),
     log: (id, limit, before) => withClient(id, (client) => client.record.log(limit, before)),
@@ -131,6 +121,17 @@ export function createClients({ store, configuration, changes, ...options }: Cli
       byId.clear();
       changes.note("clients", null);
     },
+  };
+}
+
+/** What a client is, with the source that has its write key. */
+function createViews(configuration: Pick<Configuration, "sourceByWriteKey">) {
+  const sourceOf = ({ settings }: RunningClient): Pick<ClientView, "sourceId"> => ({
+    sourceId: configuration.sourceByWriteKey(settings.writeKey)?.id ?? null,
+  });
+  return {
+    view: (client: RunningClient): ClientView => ({ ...client.view(), ...sourceOf(client) }),
+    details: (client: RunningClient): ClientDetails => ({ ...client.details(), ...sourceOf(client) }),
   };
 }
 

@@ -28,6 +28,8 @@ const noTimeout = 2 ** 31 - 1;
 /** The ingest port is not known before it listens. Nothing listens on this one, so what is sent until then is retried. */
 const unknownIngestUrl = "http://127.0.0.1:0";
 
+const closedProblem = conflict("closed", "The client is closed. Start it again to make calls.");
+
 /** Separates the draws of clients from other draws with the same seed. */
 const drawsOfClients = 0xc1;
 
@@ -145,7 +147,8 @@ export class RunningClient {
     this.#options.changed();
   }
 
-  generate(count: number, perSecond: number): void {
+  generate(count: number, perSecond: number): Problem | null {
+    if (this.#state !== "running") return closedProblem;
     this.stopGenerating();
     this.#generator = startGenerator({
       clock: this.#options.clock,
@@ -159,6 +162,7 @@ export class RunningClient {
       ended: () => this.stopGenerating(),
     });
     this.#options.changed();
+    return null;
   }
 
   stopGenerating(): void {
@@ -250,7 +254,7 @@ function textOf(value: unknown): string | null {
 
 function problemOf(error: unknown): Problem {
   if (!(error instanceof AnalyticsError)) throw error;
-  if (error.code === "closed") return conflict("closed", "The client is closed. Start it again to make calls.");
+  if (error.code === "closed") return closedProblem;
   if (error.code === "queue_full")
     return conflict("queue_full", `${error.message} Calls are accepted again when some of them have been sent.`);
   return problem(400, error.code, error.message, error.field === null ? undefined : { field: error.field });

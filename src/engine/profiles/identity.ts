@@ -26,7 +26,74 @@ type IdentitiesOptions = {
 const user = (value: string): IdentityValue => ({ kind: "userId", value });
 const anonymous = (value: string): IdentityValue => ({ kind: "anonymousId", value });
 
-export function createIdentities({ store, onCreate, onMerge, onUser }: IdentitiesOptions): Identities {
+export function createIdentities(options: IdentitiesOptions): Identities {
+  const { store } = options;
+  const { add, create, merge, record, setUser } = createWrites(options);
+
+  const findOrCreate = (message: FollowedMessage, identity: IdentityValue): ProfileId =>
+    store.profileOf(identity) ?? create(message, [identity]);
+
+  function joinAnonymous(message: FollowedMessage, userId: string, anonymousId: string): ProfileId {
+    const known = store.profileOf(user(userId));
+    const other = store.profileOf(anonymous(anonymousId));
+    if (other === null) {
+      if (known === null) return create(message, [user(userId), anonymous(anonymousId)]);
+      add(message, known, anonymous(anonymousId));
+      record(message, known, "identified", addedDetail(message, anonymous(anonymousId), userId));
+      return known;
+    }
+    if (other === known) return known;
+    const owner = store.user(other);
+    if (owner === null && known !== null) return merge(message, other, known, anonymous(anonymousId));
+    if (owner === null) {
+      add(message, other, user(userId));
+      record(message, other, "identified", identifiedDetail(message, anonymousId, userId));
+      return setUser(other, userId);
+    }
+    const into = known ?? findOrCreate(message, user(userId));
+    add(message, into, anonymous(anonymousId));
+    const detail = movedDetail(message, anonymousId, owner, userId);
+    for (const profile of [other, into]) record(message, profile, "moved", detail);
+    return into;
+  }
+
+  function alias(message: FollowedMessage, userId: string, previousId: string): void {
+    if (previousId === userId) return;
+    const previous = store.profileOf(user(previousId));
+    if (previous !== null) setUser(joinUsers(message, userId, previous, previousId), userId);
+    else if (store.profileOf(anonymous(previousId)) !== null) setUser(joinAnonymous(message, userId, previousId), userId);
+    else {
+      // Not seen before. A later message may have it as a userId or as an anonymousId.
+      const profile = findOrCreate(message, user(userId));
+      for (const identity of [user(previousId), anonymous(previousId)]) add(message, profile, identity);
+      record(message, profile, "identified", addedDetail(message, user(previousId), userId));
+      setUser(profile, userId);
+    }
+  }
+
+  function joinUsers(message: FollowedMessage, userId: string, previous: ProfileId, previousId: string): ProfileId {
+    const known = store.profileOf(user(userId));
+    if (known === previous) return known;
+    if (known !== null) return merge(message, previous, known, user(previousId));
+    add(message, previous, user(userId));
+    record(message, previous, "identified", addedDetail(message, user(previousId), userId));
+    return previous;
+  }
+
+  return {
+    profileOf(message) {
+      const { userId, anonymousId, type, members } = message;
+      const previousId = members?.["previousId"];
+      if (type === "alias" && userId !== null && typeof previousId === "string") alias(message, userId, previousId.toWellFormed());
+      if (userId !== null && anonymousId !== null) return joinAnonymous(message, userId, anonymousId);
+      if (userId !== null) return findOrCreate(message, user(userId));
+      return anonymousId === null ? null : findOrCreate(message, anonymous(anonymousId));
+    },
+  };
+}
+
+/** What happens to a profile, with its line in the history. */
+function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
   function create(message: FollowedMessage, identities: readonly IdentityValue[]): ProfileId {
     const userId = identities.find(({ kind }) => kind === "userId")?.value ?? null;
     const profile = store.createProfile(message.timestamp, userId);
@@ -58,65 +125,7 @@ export function createIdentities({ store, onCreate, onMerge, onUser }: Identitie
     return into;
   }
 
-  const alone = (message: FollowedMessage, identity: IdentityValue): ProfileId => store.profileOf(identity) ?? create(message, [identity]);
-
-  function joinAnonymous(message: FollowedMessage, userId: string, anonymousId: string): ProfileId {
-    const known = store.profileOf(user(userId));
-    const other = store.profileOf(anonymous(anonymousId));
-    if (other === null) {
-      if (known === null) return create(message, [user(userId), anonymous(anonymousId)]);
-      add(message, known, anonymous(anonymousId));
-      record(message, known, "identified", addedDetail(message, anonymous(anonymousId), userId));
-      return known;
-    }
-    if (other === known) return known;
-    const owner = store.user(other);
-    if (owner === null && known !== null) return merge(message, other, known, anonymous(anonymousId));
-    if (owner === null) {
-      add(message, other, user(userId));
-      record(message, other, "identified", identifiedDetail(message, anonymousId, userId));
-      return setUser(other, userId);
-    }
-    const into = known ?? alone(message, user(userId));
-    add(message, into, anonymous(anonymousId));
-    const detail = movedDetail(message, anonymousId, owner, userId);
-    for (const profile of [other, into]) record(message, profile, "moved", detail);
-    return into;
-  }
-
-  function alias(message: FollowedMessage, userId: string, previousId: string): void {
-    if (previousId === userId) return;
-    const previous = store.profileOf(user(previousId));
-    if (previous !== null) setUser(joinUsers(message, userId, previous, previousId), userId);
-    else if (store.profileOf(anonymous(previousId)) !== null) setUser(joinAnonymous(message, userId, previousId), userId);
-    else {
-      // Not seen before. A later message may have it as a userId or as an anonymousId.
-      const profile = alone(message, user(userId));
-      for (const identity of [user(previousId), anonymous(previousId)]) add(message, profile, identity);
-      record(message, profile, "identified", addedDetail(message, user(previousId), userId));
-      setUser(profile, userId);
-    }
-  }
-
-  function joinUsers(message: FollowedMessage, userId: string, previous: ProfileId, previousId: string): ProfileId {
-    const known = store.profileOf(user(userId));
-    if (known === previous) return known;
-    if (known !== null) return merge(message, previous, known, user(previousId));
-    add(message, previous, user(userId));
-    record(message, previous, "identified", addedDetail(message, user(previousId), userId));
-    return previous;
-  }
-
-  return {
-    profileOf(message) {
-      const { userId, anonymousId, type, members } = message;
-      const previousId = members?.["previousId"];
-      if (type === "alias" && userId !== null && typeof previousId === "string") alias(message, userId, previousId.toWellFormed());
-      if (userId !== null && anonymousId !== null) return joinAnonymous(message, userId, anonymousId);
-      if (userId !== null) return alone(message, user(userId));
-      return anonymousId === null ? null : alone(message, anonymous(anonymousId));
-    },
-  };
+  return { add, create, merge, record, setUser };
 }
 
 // The sentences of a profile's history.

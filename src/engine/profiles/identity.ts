@@ -28,7 +28,7 @@ const anonymous = (value: string): IdentityValue => ({ kind: "anonymousId", valu
 
 export function createIdentities(options: IdentitiesOptions): Identities {
   const { store } = options;
-  const { add, create, merge, record, setUser } = createWrites(options);
+  const { add, create, merge, addHistory, setUser } = createWrites(options);
 
   const findOrCreate = (message: FollowedMessage, identity: IdentityValue): ProfileId =>
     store.profileOf(identity) ?? create(message, [identity]);
@@ -39,7 +39,7 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     if (other === null) {
       if (known === null) return create(message, [user(userId), anonymous(anonymousId)]);
       add(message, known, anonymous(anonymousId));
-      record(message, known, "identified", addedDetail(message, anonymous(anonymousId), userId));
+      addHistory(message, known, "identified", addedDetail(message, anonymous(anonymousId), userId));
       return known;
     }
     if (other === known) return known;
@@ -47,13 +47,13 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     if (owner === null && known !== null) return merge(message, other, known, anonymous(anonymousId));
     if (owner === null) {
       add(message, other, user(userId));
-      record(message, other, "identified", identifiedDetail(message, anonymousId, userId));
+      addHistory(message, other, "identified", identifiedDetail(message, anonymousId, userId));
       return setUser(other, userId);
     }
     const into = known ?? findOrCreate(message, user(userId));
     add(message, into, anonymous(anonymousId));
     const detail = movedDetail(message, anonymousId, owner, userId);
-    for (const profile of [other, into]) record(message, profile, "moved", detail);
+    for (const profile of [other, into]) addHistory(message, profile, "moved", detail);
     return into;
   }
 
@@ -66,7 +66,7 @@ export function createIdentities(options: IdentitiesOptions): Identities {
       // Not seen before. A later message may have it as a userId or as an anonymousId.
       const profile = findOrCreate(message, user(userId));
       for (const identity of [user(previousId), anonymous(previousId)]) add(message, profile, identity);
-      record(message, profile, "identified", addedDetail(message, user(previousId), userId));
+      addHistory(message, profile, "identified", addedDetail(message, user(previousId), userId));
       setUser(profile, userId);
     }
   }
@@ -76,7 +76,7 @@ export function createIdentities(options: IdentitiesOptions): Identities {
     if (known === previous) return known;
     if (known !== null) return merge(message, previous, known, user(previousId));
     add(message, previous, user(userId));
-    record(message, previous, "identified", addedDetail(message, user(previousId), userId));
+    addHistory(message, previous, "identified", addedDetail(message, user(previousId), userId));
     return previous;
   }
 
@@ -99,7 +99,7 @@ function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
     const profile = store.createProfile(message.timestamp, userId);
     onCreate(profile);
     for (const identity of identities) add(message, profile, identity);
-    record(message, profile, "created", createdDetail(message, identities));
+    addHistory(message, profile, "created", createdDetail(message, identities));
     if (userId !== null) onUser(profile, userId, null);
     return profile;
   }
@@ -107,7 +107,7 @@ function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
   const add = ({ timestamp, id }: FollowedMessage, profile: ProfileId, identity: IdentityValue): void =>
     store.addIdentity(profile, identity, timestamp, id);
 
-  const record = (message: FollowedMessage, profile: ProfileId, kind: HistoryKind, detail: string): void =>
+  const addHistory = (message: FollowedMessage, profile: ProfileId, kind: HistoryKind, detail: string): void =>
     store.addHistory(profile, message.timestamp, kind, detail, message.id);
 
   function setUser(profile: ProfileId, userId: string): ProfileId {
@@ -121,11 +121,11 @@ function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
   function merge(message: FollowedMessage, from: ProfileId, into: ProfileId, by: IdentityValue): ProfileId {
     onMerge(from, into);
     const { events } = store.merge(from, into);
-    record(message, into, "merged", mergedDetail(message, by, events));
+    addHistory(message, into, "merged", mergedDetail(message, by, events));
     return into;
   }
 
-  return { add, create, merge, record, setUser };
+  return { add, create, merge, addHistory, setUser };
 }
 
 // The sentences of a profile's history.

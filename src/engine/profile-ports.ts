@@ -129,7 +129,7 @@ export type WalkOptions = {
   source: SourceId | null;
   /**
    * Which users are returned:
-   * `present`     those for whom the rule holds, or who have a computed value
+   * `present`     those for which the rule is true, or who have a computed value
    * `differing`   those whose value differs from the one last sent; the false of a rule is sent as no value
    * `unsettled`   those that differ, and those whose `until` is not their `recheckAt`
    */

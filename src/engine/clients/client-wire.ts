@@ -20,7 +20,7 @@ const timeoutMs = 10_000;
 
 export type WireOptions = { clock: Clock; activity: Activity; holds: Holds; trust: Trust };
 
-export type Took = { durationMs: number; simulated: boolean; /** When no answer came. */ failedBy: Outcome };
+export type Took = { durationMs: number; simulated: boolean; /** Without a response. */ failedBy: Outcome };
 
 type Wire = {
   /** Opens the library's connections. */

@@ -1,5 +1,5 @@
 /**
- * The two ports of the test endpoints, HTTP and HTTPS: listens, reads whole requests and passes them on, and answers
+ * The two ports of the test endpoints, HTTP and HTTPS: listens, reads whole requests and passes them on, and refuses
  * what is not HTTP. Started and stopped by the endpoints; knows no programs. Every method is allowed, and no input ends
  * the process.
  */

@@ -1,13 +1,13 @@
-/** How large a rule may be. Asked before anything else looks at it, so that nothing has to fear what is nested without end. */
+/** Checks the size of a rule, before anything else reads it, so that no other code meets unlimited nesting. */
 
-/** Deep enough for any rule that a person can read. */
+/** Deeper than any rule that a person can read. */
 export const maxRuleDepth = 8;
-/** A user of a large store is asked all of them. */
+/** Each is evaluated for every user of a large store. */
 export const maxConditions = 50;
 
 /**
- * What is wrong with the size of what may be a rule, as the rest of a sentence; null when nothing is. A condition by
- * itself has the depth 1; whether it is a condition at all is not asked here.
+ * What is wrong with the size of a possible rule, as the end of a sentence; null when nothing is. A single condition has
+ * the depth 1; whether it is a valid condition is not checked here.
  */
 export function checkRule(rule: unknown): string | null {
   let conditions = 0;
@@ -27,7 +27,7 @@ export function checkRule(rule: unknown): string | null {
   return null;
 }
 
-/** All that could be looked into, whether or not it may stand together. */
+/** All nested parts, whether or not they may be combined. */
 function partsOf(rule: unknown): readonly unknown[] | null {
   if (typeof rule !== "object" || rule === null) return null;
   const { all, any, not } = rule as Record<string, unknown>;

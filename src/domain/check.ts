@@ -1,6 +1,6 @@
 /**
- * Checks one message and reads out of it what the pipeline lives by. Ingest calls it for each message of each
- * request; a message that is not right costs nobody but itself. It never changes the message or the frame.
+ * Checks one message and reads the members that the pipeline uses. Ingest calls it for each message of each request; an
+ * invalid message does not affect the others. It never changes the message or the frame.
  */
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
@@ -8,7 +8,7 @@ import { type MessageType, messageTypes } from "./states.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
 import { utf8Bytes } from "./utf8.ts";
 
-/** What the request around a message gives to it. */
+/** What a message takes from its request. */
 export type RequestFrame = {
   context: JsonObject | null;
   integrations: JsonObject | null;
@@ -28,10 +28,10 @@ export type CheckedMessage = {
   /** The event of a track, the name of a page or screen, the group of a group. */
   event: string | null;
   timestamp: number;
-  /** The time that the client gave, before any correction; null when it gave none that can be read. */
+  /** The client's time before any correction; null when it sent none that can be parsed. */
   originalTimestamp: number | null;
   sentAt: string | null;
-  /** The message as it came. */
+  /** The message as received. */
   members: JsonObject;
   context: JsonObject;
   integrations: JsonObject;
@@ -52,7 +52,7 @@ export type CheckResult =
 
 export const maxMessageBytes = 32_768;
 
-/** What merging a member takes beside its bytes, in the time that as many bytes take. */
+/** The cost of merging a member beside its bytes, in bytes that take as long. */
 const memberCost = 32;
 
 const knownTypes: ReadonlySet<string> = new Set(messageTypes);
@@ -103,7 +103,7 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
   };
 }
 
-// The checks, in the order in which a person would want to hear of them.
+// The checks, the most helpful message first.
 
 function reject(
   item: JsonObject,
@@ -175,7 +175,7 @@ function notAnObject(item: Json): Rejection {
   return { reason: "not_an_object", detail: `A message must be a JSON object, but this one is ${kindOf(item)}.` };
 }
 
-// What the message says, with what its request adds.
+// The members of the message, with those of its request.
 
 function typeOf(item: JsonObject): MessageType | null {
   const type = item["type"];
@@ -249,7 +249,7 @@ function spelledSize(value: Json): number {
   return utf8Bytes(JSON.stringify(value)).length;
 }
 
-/** The bytes that the request's defaults add to a message, and what merging them costs. */
+/** The bytes that the request's defaults add to a message, and the cost of merging them. */
 function defaultsFor({ context, integrations }: JsonObject, frame: RequestFrame): { bytes: number; cost: number } {
   let bytes = 0;
   let members = 0;
@@ -276,7 +276,7 @@ function readTime(name: "timestamp" | "sentAt", value: Json | undefined, warning
   return time;
 }
 
-/** Times have years of four digits; a correction may not lead out of them. */
+/** Times have years of four digits, also after a correction. */
 function correctSkew(given: number, sentAt: number, now: number, warnings: string[]): number {
   const corrected = now - (sentAt - given);
   const year = new Date(corrected).getUTCFullYear();

@@ -1,11 +1,11 @@
-/** Whether a value is as a condition wants it. The operators are told in `rules.ts`. */
+/** Whether a value meets a condition. `rules.ts` describes the operators. */
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import type { Operand, Operator, PropertyCondition } from "./rules.ts";
 
 type Comparison = { op: Operator; value?: Operand };
 
-/** `value` is undefined where there is none. */
+/** `value` is undefined when there is none. */
 export function compares({ op, value: operand }: Comparison, value: Json | undefined): boolean {
   switch (op) {
     case "is":
@@ -33,7 +33,7 @@ export function memberOf(properties: JsonObject, name: string): Json | undefined
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** Values of two types, and types that have no order, are neither greater nor less. */
+/** Values of different types, and of types without an order, are neither greater nor less. */
 function order(value: Json | undefined, operand: Operand | undefined): number {
   if (typeof value === "number" && typeof operand === "number") return value < operand ? -1 : value > operand ? 1 : 0;
   if (typeof value === "string" && typeof operand === "string") return compareText(value, operand);
@@ -46,12 +46,12 @@ export function compareText(a: string, b: string): number {
   let at = 0;
   while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
   if (at === end) return a.length - b.length;
-  // Where the second half of a pair differs, the whole character does.
+  // When the second half of a pair differs, the whole character does.
   const from = splitsPair(a, at) || splitsPair(b, at) ? at - 1 : at;
   return (a.codePointAt(from) ?? 0) - (b.codePointAt(from) ?? 0);
 }
 
-/** A text of whole characters in a text of whole characters: half of a pair is not in it. */
+/** Compares whole characters: a text does not contain half of a surrogate pair. */
 function containsText(text: string, part: string): boolean {
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) {
     const end = at + part.length;
@@ -64,7 +64,7 @@ function splitsPair(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
-/** The same for values that are the same, also where their objects have their members in another order. */
+/** Equal for equal values, also when their objects have their members in another order. */
 export function spellingOf(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(spellingOf).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** The value of a computed trait for one profile, and until when it stays. */
+/** The value of a computed trait for one profile, and until when it is valid. */
 
 import { comparesAll, memberOf, spellingOf } from "./compare.ts";
 import { decimalOf, dividedBy, numberOf, plus, zero } from "./decimal.ts";
@@ -7,8 +7,8 @@ import type { Json } from "./json.ts";
 import type { Aggregate, Computation } from "./rules.ts";
 
 /**
- * A profile has no value, which is null, when no event counts: it never did it, never within the window, or never with
- * a value of the property that the aggregate can use. `until` is when time alone may change the value, null for never.
+ * The value is null when no event counts: there is none, none within the window, or none with a property value that the
+ * aggregate can use. At `until`, time alone may change the value (null: never).
  */
 export type Computed = { value: Json; until: number | null };
 
@@ -41,7 +41,7 @@ export function startComputation(computation: Computation, now: number): Running
     },
     result() {
       if (newest === -Infinity) return { value: null, until: null };
-      // The last one stays what it is until it leaves itself, whatever leaves before.
+      // The last event decides until it leaves the window, whichever leaves before.
       const until = (aggregate === "last" ? newest : oldest) + window;
       return { value: gather.value(), until: until === Infinity ? null : until };
     },
@@ -52,7 +52,7 @@ type Gatherer = {
   /** Whether the aggregate can use such a value. */
   takes(value: Json): boolean;
   add(value: Json): void;
-  /** Asked when at least one was added. */
+  /** Called after at least one was added. */
   value(): Json;
 };
 
@@ -80,7 +80,7 @@ const gatherers: Record<Aggregate, () => Gatherer> = {
       add(value) {
         const spelling = spellingOf(value);
         const times = counts.get(spelling)?.times ?? 0;
-        // Put behind the others: of several that came as often, the last in the map is the one that came last.
+        // Moved behind the others: of several equally frequent values, the last in the map is the newest.
         counts.delete(spelling);
         counts.set(spelling, { times: times + 1, value });
       },
@@ -129,7 +129,7 @@ function ofNumbers(add: (value: number) => void, result: () => number): Gatherer
     },
     value() {
       const number = result();
-      // A sum that is larger than any number is none. Adding 0 takes the sign off a zero, which JSON does not keep.
+      // A sum beyond the largest number is null. Adding 0 removes the sign of a zero, which JSON does not keep.
       return Number.isFinite(number) ? number + 0 : null;
     },
   };

@@ -1,4 +1,4 @@
-/** What a user sets up: sources, destinations, retry profiles, test endpoints, simulated clients, settings. */
+/** What a user configures: sources, destinations, retry profiles, test endpoints, simulated clients, settings. */
 
 import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "./ids.ts";
 import type { MessageType, SourceKind } from "./states.ts";
@@ -12,9 +12,9 @@ export type IngestFault = {
   status?: number;
   /** `answer`: seconds in a `Retry-After` header. */
   retryAfter?: number;
-  /** `delay`: how long the request waits before it is accepted; may go with the other two. */
+  /** `delay`: how long the request waits before it is accepted; can be combined with the other two. */
   delayMs?: number;
-  /** Serves this many requests, then is over. */
+  /** Serves this many requests, then ends. */
   times?: number;
   /** Serves this share of the requests, 0 to 1, drawn from the seed. */
   chance?: number;
@@ -52,24 +52,24 @@ export type RetryProfile = {
   name: string;
   /** Delays between the starts of rounds: computed, or listed. */
   schedule: { kind: "exponential"; firstMs: number; factor: number; capMs: number } | { kind: "list"; delaysMs: number[] };
-  /** 0.1 moves each delay by up to ten per cent either way. */
+  /** 0.1 changes each delay by up to ten per cent in either direction. */
   jitter: number;
   /** No attempt starts later than this after the first. */
   windowMs: number;
-  /** The whole answer must be there within this time. */
+  /** The complete response must arrive within this time. */
   timeoutMs: number;
   retriedStatuses: { from: number; to: number }[];
   retryTimeouts: boolean;
   retryConnectionErrors: boolean;
 };
 
-/** A retry profile that a user made; the built-in ones have no id. */
+/** A retry profile that a user created; the built-in ones have no id. */
 export type CustomRetryProfile = RetryProfile & { id: RetryProfileId };
 
 export type Settings = {
   /** The product token of `User-Agent: <vendor>/1.0`. */
   vendor: string;
-  /** Feeds retry jitter, random failures and shares of faults. */
+  /** The seed of retry jitter, random failures and shares of faults. */
   seed: number;
   /** Off: delays are exact. */
   jitter: boolean;
@@ -123,14 +123,14 @@ export type Step = {
   body?: string;
   /** Clock time before the step does what it does. */
   delayMs?: number;
-  /** `hang` and `drip`: clock time for which it lasts; a hang without it lasts until the other side goes. */
+  /** `hang` and `drip`: the clock time for which it lasts; a hang without it lasts until the client disconnects. */
   forMs?: number;
 };
 
 export type TestEndpoint = {
   id: EndpointId;
   name: string;
-  /** Its place on the endpoint ports, without the slash. */
+  /** Its path on the endpoint ports, without the slash. */
   path: string;
   steps: Step[];
   after: "repeat-last" | "start-over";
@@ -141,17 +141,17 @@ export type TestEndpoint = {
 export const wireModes = ["v2.1", "v2.0", "v1.2"] as const;
 type WireMode = (typeof wireModes)[number];
 
-/** A client library's client inside Hookyard. */
+/** A client of the client library inside Hookyard. */
 export type SimulatedClient = {
   id: ClientId;
   name: string;
-  /** Any key: one that no source has is refused at ingest, as a real client's would be. */
+  /** Any key: ingest refuses one that no source has, as it does for a real client. */
   writeKey: string;
   wire: WireMode;
   flushAt: number;
   /** Milliseconds of clock time since the last flush. */
   flushAfter: number;
-  /** What stands before `/v1/batch`; null is our own ingest port, wherever it is. */
+  /** The URL before `/v1/batch`; null is our own ingest port, whatever its address. */
   endpoint: string | null;
   strict: boolean;
   createdAt: number;

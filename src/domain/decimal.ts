@@ -1,4 +1,4 @@
-/** Sums and averages of numbers as people write them: 0.1 and 0.2 are 0.3, in whatever order they come. */
+/** Sums and averages of decimal numbers: 0.1 and 0.2 are 0.3, in any order. */
 
 /** `digits` times ten to the power of `exponent`. */
 type Decimal = { digits: bigint; exponent: number };
@@ -23,7 +23,7 @@ export function numberOf({ digits, exponent }: Decimal): number {
 /** The number nearest to the true quotient. */
 export function dividedBy({ digits, exponent }: Decimal, divisor: number): number {
   const by = BigInt(divisor);
-  // Far more digits than a number has; what is left over is told by one digit more, so that no half is rounded wrongly.
+  // Far more digits than a number has; one more digit says whether there is a remainder, so that no half is rounded wrongly.
   const extra = 40 + String(by).length;
   const dividend = digits * 10n ** BigInt(extra);
   const rest = dividend % by;

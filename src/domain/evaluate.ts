@@ -1,13 +1,13 @@
 /**
- * Whether a rule holds for one profile, and until when. The store asks the same of all profiles in SQL
- * (`store/rule-sql.ts`), with the conditions answered by the database and the rest by `evaluateBy`.
+ * Whether a rule is true for one profile, and until when. The store evaluates rules for all profiles in SQL
+ * (`store/rule-sql.ts`): the database evaluates the conditions, and `evaluateBy` combines them.
  */
 
 import { compares, comparesAll } from "./compare.ts";
 import { nameOf, windowMs, type ProfileFacts } from "./facts.ts";
 import type { EventCondition, Rule, TraitCondition } from "./rules.ts";
 
-/** `until` is when time alone will change the value, with no new event; null for never. */
+/** At `until`, time alone changes the value, without a new event (null: never). */
 type Evaluation = { value: boolean; until: number | null };
 
 export type Condition = TraitCondition | EventCondition;
@@ -25,8 +25,8 @@ export function evaluate(rule: Rule, facts: ProfileFacts, now: number): Evaluati
 }
 
 /**
- * All that time can do to a single condition is end it: events leave a window and never enter one. So each is known by
- * its end: before it the condition holds, from then on it does not; `-Infinity` for one that does not hold now.
+ * Time alone can only end a single condition: events leave a window and never enter one. So each is represented by its
+ * end: the condition is true before it and false from then on; `-Infinity` when it is false now.
  */
 export function evaluateBy(rule: Rule, endOf: (condition: Condition) => number, now: number): Evaluation {
   const { value, same } = valueAt(rule, endOf, now);
@@ -39,7 +39,7 @@ export function evaluateBy(rule: Rule, endOf: (condition: Condition) => number, 
   return { value, until: null };
 }
 
-/** The value at a time, and a time until which it stays the same at least. */
+/** The value at a time, and a time until which it does not change. */
 type ValueAt = { value: boolean; same: number };
 
 function valueAt(rule: Rule, endOf: (condition: Condition) => number, time: number): ValueAt {
@@ -53,7 +53,7 @@ function valueAt(rule: Rule, endOf: (condition: Condition) => number, time: numb
   return time < end ? { value: true, same: end } : { value: false, same: Infinity };
 }
 
-/** One part that has the deciding value is enough, as long as it has it; without any, all parts have to stay as they are. */
+/** One part with the deciding value decides, as long as it has it; without one, no part may change. */
 function joined(parts: readonly Rule[], deciding: boolean, endOf: (condition: Condition) => number, time: number): ValueAt {
   let decidedUntil = -Infinity;
   let same = Infinity;

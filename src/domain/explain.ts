@@ -1,4 +1,4 @@
-/** Why a rule holds for a profile or does not: every condition with the fact that decides it. */
+/** Why a rule is true or false for a profile: every condition with the fact that decides it. */
 
 import { comparesAll } from "./compare.ts";
 import { evaluate } from "./evaluate.ts";
@@ -9,7 +9,7 @@ import { formatTimestamp } from "./timestamp.ts";
 
 export type Explanation = { sentence: string; holds: boolean; fact: string; parts: Explanation[] };
 
-/** The facts should be those of `allOf(needsOf(rule))`: with fewer the sentences count fewer. */
+/** Needs the facts of `allOf(needsOf(rule))`; with fewer, the sentences count fewer events. */
 export function explain(rule: Rule, facts: ProfileFacts, now: number): Explanation {
   if ("not" in rule) {
     const part = explain(rule.not, facts, now);

@@ -1,37 +1,37 @@
-/** What is known of one profile, as far as a rule or a computation asks, and what each of them asks for. */
+/** The facts of one profile that rules and computations need. */
 
 import type { MessageRowId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { dayMs, type Computation, type EventCondition, type Rule } from "./rules.ts";
 
-/** A trait's value, and the timestamp of the message that it is from. */
+/** A trait's value, and the timestamp of its message. */
 export type TraitFact = { value: Json; at: number };
 
 export type EventFact = { at: number; properties: JsonObject; messageId: MessageRowId };
 
 /**
- * Names are well-formed texts, as a store gives them back. A trait that was never set is left out. The events of one
- * name are the oldest first; of one time, the first to come first.
+ * Names are well-formed, as the store returns them. A trait that was never set is left out. The events of a name are in
+ * the order of their times; those of the same time, in the order in which they arrived.
  */
 export type ProfileFacts = {
   traits: ReadonlyMap<string, TraitFact>;
   events: ReadonlyMap<string, readonly EventFact[]>;
 };
 
-/** Which of a profile's events of one name are asked for. More of them never change an answer. */
+/** Which events of one name are needed. More of them never change a result. */
 type EventNeed = {
   /** Those after `now - withinMs`; null for all times. */
   withinMs: number | null;
-  /** So many of the newest are enough; null for all. */
+  /** Only this many of the newest are needed; null for all. */
   newest: number | null;
-  /** Whether anybody looks at their properties; if not, they may be given as `{}`. */
+  /** Whether their properties are needed; if not, they may be `{}`. */
   properties: boolean;
 };
 
-/** The names are those that a change can be looked up by. */
+/** Names are spelled as in `ProfileChange`. */
 export type Needs = { traits: ReadonlySet<string>; events: ReadonlyMap<string, EventNeed> };
 
-/** Which facts answer all of these. */
+/** The facts that all of these need. */
 export function needsOf(...asking: readonly (Rule | Computation)[]): Needs {
   const traits = new Set<string>();
   const events = new Map<string, EventNeed>();
@@ -54,13 +54,13 @@ export function needsOf(...asking: readonly (Rule | Computation)[]): Needs {
   return { traits, events };
 }
 
-/** The same, with all the events of each name: for who wants to tell of them. */
+/** The same, with all events of each name, for explanations. */
 export function allOf(needs: Needs): Needs {
   const events = [...needs.events].map(([name, need]) => [name, { ...need, withinMs: null, newest: null }] as const);
   return { traits: needs.traits, events: new Map(events) };
 }
 
-/** Names are kept as UTF-8, which knows no halves of surrogate pairs. */
+/** Names are stored as UTF-8, which has no halves of surrogate pairs. */
 export function nameOf(name: string): string {
   return name.toWellFormed();
 }

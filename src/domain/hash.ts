@@ -2,7 +2,7 @@
 
 export type Hash = {
   readonly initial: readonly number[];
-  /** Takes the 64 bytes at `offset` into the state. */
+  /** Adds the 64 bytes at `offset` to the state. */
   compress(state: Int32Array, bytes: Uint8Array, offset: number): void;
 };
 
@@ -10,7 +10,7 @@ export const blockSize = 64;
 
 const tail = new Uint8Array(2 * blockSize);
 
-/** Takes all of `bytes` into the state and ends it; `before` is how many bytes the state had taken, whole blocks. */
+/** Adds all of `bytes` to the state and ends it; `before` is how many bytes were added before, in whole blocks. */
 export function finishHash(hash: Hash, state: Int32Array, bytes: Uint8Array, before: number): void {
   const whole = bytes.length - (bytes.length % blockSize);
   for (let offset = 0; offset < whole; offset += blockSize) hash.compress(state, bytes, offset);

@@ -10,7 +10,7 @@ import type { Audience, ComputedTrait, Deletion, ProfileCursor, ProfileDetails, 
 import type { Page } from "./ports.ts";
 
 export type Profiles = {
-  /** Resolves when every message that is committed by now is in the profiles. */
+  /** Resolves when every message committed so far is in the profiles. */
   caughtUp(): Promise<void>;
   list(
     filter: { search?: string; userId?: string; audienceId?: AudienceId },
@@ -30,7 +30,7 @@ export type ProfileView = ProfileSummary & Pick<ProfileValues, "memberships">;
 export type SyncProgress = { done: number; total: number };
 
 export type AudienceView = Audience & { destinationIds: DestinationId[]; size: number; syncing: SyncProgress | null };
-/** The key is made of the name when left out. */
+/** Without a key, it is derived from the name. */
 export type AudienceDraft = { name: string; key?: string; rule?: Rule; members?: string[]; destinationIds?: DestinationId[]; sync?: Sync };
 
 type SampledUser = { profileId: ProfileId | null; userId: string; traits: JsonObject };

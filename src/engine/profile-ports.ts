@@ -1,6 +1,6 @@
 /**
- * What profiles, audiences, computed traits and deletions need of a store. The rules of `ports.ts` hold here too:
- * synchronous, and each call that writes is a transaction, or part of the one that `atomically` holds open.
+ * What profiles, audiences, computed traits and deletions need from a store. As in `ports.ts`, calls are synchronous, and
+ * each call that writes is a transaction, or part of the one that `atomically` has open.
  */
 
 import type { Needs, ProfileFacts } from "../domain/facts.ts";
@@ -13,7 +13,7 @@ import type { Page } from "./ports.ts";
 export type IdentityKind = "userId" | "anonymousId";
 export type IdentityValue = { kind: IdentityKind; value: string };
 
-/** A message as the profiles follow it: neither rejected nor a duplicate, not a delete, not a replay, not from an audience. */
+/** A message that profiles follow: not rejected, no duplicate, no delete, no replay, and not from an audience. */
 export type FollowedMessage = {
   id: MessageRowId;
   sourceId: SourceId;
@@ -22,22 +22,22 @@ export type FollowedMessage = {
   anonymousId: string | null;
   event: string | null;
   timestamp: number;
-  /** The message as it came, with all its members; null when it cannot be read. */
+  /** The message as received, with all its members; null when it cannot be parsed. */
   members: JsonObject | null;
 };
 
-/** What a run of messages did to one profile: who evaluates rules for it needs to know no more. */
+/** What a slice of messages changed in one profile: all that is needed to choose which rules to evaluate again. */
 export type ProfileChange = {
   profileId: ProfileId;
   userId: string | null;
-  /** Names of traits that have another value now, and of events that were done, as `nameOf` spells them. */
+  /** Names of traits whose value changed, and of events that occurred, as returned by `nameOf`. */
   traits: ReadonlySet<string>;
   events: ReadonlySet<string>;
-  /** Two profiles became one, or the profile got its first or another userId: every rule may have another answer. */
+  /** Two profiles were merged, or the profile got its first or another userId: any rule may now have another result. */
   rejoined: boolean;
-  /** The run made it: nothing is known of it but what is named here. */
+  /** The slice created it: it has only the traits and events named here. */
   isNew: boolean;
-  /** UserIds that lead to no profile of their own any more, since they were joined to this one. */
+  /** UserIds that no longer have a profile of their own, because it was merged into this one. */
   formerUserIds: readonly string[];
 };
 
@@ -67,39 +67,36 @@ export type ProfileFilter = { search?: string; userId?: string; members?: Source
 export type ProfileCursor = { lastSeenAt: number; id: ProfileId };
 
 export type ProfileStore = {
-  /** The newest message that has been followed, and the newest there is. */
+  /** The newest message that was followed, and the newest message. */
   followed(): { upTo: MessageRowId; newest: MessageRowId };
-  /**
-   * The next messages in order, read one by one, and up to which row they reach. Rows that are not followed are passed
-   * over and count to `limit`.
-   */
+  /** The next messages in order, read one by one, and the last row. Rows that are not followed are skipped, and count towards `limit`. */
   nextToFollow(limit: number): { messages: Iterable<FollowedMessage>; rows: number; upTo: MessageRowId };
   markFollowed(upTo: MessageRowId): void;
 
   profileOf(identity: IdentityValue): ProfileId | null;
-  /** Whom a userId leads to, also one that was joined to another user's. */
+  /** The profile of a userId, also when it was merged into another user's. */
   profileWithUser(userId: string): ProfileId | null;
   createProfile(at: number, userId: string | null): ProfileId;
-  /** It was seen from `firstAt` to `lastAt`, and did so many events more. */
+  /** Extends the time in which it was seen, and adds to its number of events. */
   touch(profile: ProfileId, seen: { firstAt: number; lastAt: number; events: number }): void;
-  /** One that belongs to another profile goes over to this one. */
+  /** An identity of another profile moves to this one. */
   addIdentity(profile: ProfileId, identity: IdentityValue, at: number, messageId: MessageRowId): void;
   setUser(profile: ProfileId, userId: string): void;
-  /** The value of the newest message wins, by its timestamp, then by its row. Answers whether the value is another one now. */
+  /** The value of the newest message wins, by timestamp, then by row. Returns whether the value changed. */
   putTrait(profile: ProfileId, name: string, value: Json, at: number, messageId: MessageRowId): boolean;
-  /** To be counted with `touch`. */
+  /** Does not count the event; `touch` does. */
   addEvent(profile: ProfileId, event: string, at: number, properties: JsonObject, messageId: MessageRowId): void;
   putGroup(profile: ProfileId, groupId: string, traits: JsonObject, at: number): void;
   addSource(profile: ProfileId, source: SourceId): void;
   addHistory(profile: ProfileId, at: number, kind: HistoryKind, detail: string, messageId: MessageRowId): void;
-  /** All that `from` has goes to `into`, and `from` is gone. Of two values of one trait the newer one stays. Answers how many events came along. */
+  /** Moves everything from `from` to `into` and removes `from`. Keeps the newer of two values of a trait. Returns how many events moved. */
   merge(from: ProfileId, into: ProfileId): { events: number };
   removeProfile(profile: ProfileId): void;
   user(profile: ProfileId): string | null;
-  /** All of its userIds, also those that were joined to it. */
+  /** All of its userIds, including those of profiles merged into it. */
   userIdsOf(profile: ProfileId): string[];
 
-  /** What is asked for, or more. */
+  /** At least what `needs` asks for. */
   facts(profile: ProfileId, needs: Needs, now: number): ProfileFacts;
   profileDetails(id: ProfileId): ProfileDetails | null;
   profiles(filter: ProfileFilter, limit: number, before: ProfileCursor | null): Page<ProfileSummary, ProfileCursor>;
@@ -109,32 +106,32 @@ export type ProfileStore = {
   seenNames(): { traits: string[]; events: { event: string; properties: string[] }[] };
 };
 
-/** Names of traits, and of events with their properties, and how often they came. */
+/** Names of traits, and of events with their properties, and how often each was seen. */
 export type SeenNames = {
   traits: ReadonlyMap<string, number>;
   events: ReadonlyMap<string, { times: number; properties: ReadonlyMap<string, number> }>;
 };
 
 /**
- * One user of a slice: what the rule says of the user now, until when that stays, and what receivers were told last
- * (null: nothing). A value is `true` or `false` for a rule, else the computed value, null when there is none.
+ * One user of a slice: the current value, until when it is valid, and the value last sent to receivers (null: none). The
+ * value of a rule is `true` or `false`, else it is the computed value, or null when there is none.
  */
-export type Evaluated = { profileId: ProfileId; userId: string; value: Json; until: number | null; told: Json };
+export type Evaluated = { profileId: ProfileId; userId: string; value: Json; until: number | null; lastSent: Json };
 
-/** A walk over all known users (profiles with a userId) in the order of their profiles' ids, in slices, so that the event loop stays free. */
+/** Iterates over all known users (profiles with a userId) by profile id, in slices, so that the event loop stays free. */
 export type Walk = {
-  /** The next users, at most `limit` of them, fewer when each is asked much; a `seen` of 0 ends it. */
+  /** At most `limit` users, fewer when the conditions are expensive. At the end, `seen` is 0. */
   next(limit: number): { seen: number; evaluated: Evaluated[] };
 };
 
 export type WalkOptions = {
-  /** Whose told values are looked up; null when nobody was told anything. */
+  /** The source whose last sent values are compared; null when nothing was sent. */
   source: SourceId | null;
   /**
-   * Which users are answered:
-   * `present`     those for whom the rule holds, or who have a computed value
-   * `differing`   those with another value than they were told; a rule's false is told as nothing
-   * `unsettled`   those that differ, and those whose `until` is not when they are to be looked at again
+   * Which users are returned:
+   * `present`     those for which the rule is true, or who have a computed value
+   * `differing`   those whose value differs from the one last sent; the false of a rule is sent as no value
+   * `unsettled`   those that differ, and those whose `until` is not their `recheckAt`
    */
   which: "present" | "differing" | "unsettled";
 };
@@ -152,7 +149,7 @@ type Computed<Id> = {
   sync: Sync;
   sourceId: SourceId;
   createdAt: number;
-  /** Set while a sync is under way, so that it goes on after a crash: what it has sent so far. */
+  /** Set while a sync is running, so that it continues after a crash: what it has sent so far. */
   openSync: { startedAt: number; entered: number; left: number } | null;
   lastSync: { at: number; entered: number; left: number } | null;
   nextSyncAt: number | null;
@@ -161,15 +158,15 @@ export type Audience = Computed<AudienceId> & { rule: Rule | null; members: stri
 export type ComputedTrait = Computed<ComputedTraitId> & { computation: Computation };
 
 /**
- * What receivers were told of a user by one audience or computed trait, which its source stands for: `true`, or the
- * computed value. Null: nothing, or that it is over; such a row is kept only for its `recheckAt`.
+ * The value of a user that an audience or computed trait, identified by its source, last sent to receivers: `true`, or the
+ * computed value. Null: nothing was sent, or that the user left; such a row is kept only for its `recheckAt`.
  */
-export type ToldValue = { sourceId: SourceId; userId: string; value: Json; since: number; recheckAt: number | null };
+export type LastSent = { sourceId: SourceId; userId: string; value: Json; since: number; recheckAt: number | null };
 
 export type ComputedStore = {
   audiences(): Audience[];
   insertAudience(audience: Omit<Audience, "id">): Audience;
-  /** All but its members. */
+  /** Everything except its members. */
   updateAudience(audience: Audience): void;
   setMembers(id: AudienceId, members: string[] | null): void;
   deleteAudience(id: AudienceId): void;
@@ -177,31 +174,31 @@ export type ComputedStore = {
   insertComputedTrait(trait: Omit<ComputedTrait, "id">): ComputedTrait;
   updateComputedTrait(trait: ComputedTrait): void;
   deleteComputedTrait(id: ComputedTraitId): void;
-  /** The id of this installation's space, which is made once. */
-  space(make: () => string): string;
+  /** The id of this installation's space, created at the first call. */
+  space(create: () => string): string;
 
-  told(source: SourceId, userId: string): ToldValue | null;
-  toldOf(userId: string): ToldValue[];
-  putTold(value: ToldValue): void;
-  removeTold(source: SourceId, userId: string): void;
-  removeToldOf(userId: string): void;
-  /** Up to `limit` of them; answers how many. */
-  removeAllTold(source: SourceId, limit: number): number;
-  /** How many users were told a value but null. */
-  countTold(source: SourceId): number;
-  /** Sources that values are kept for, also those that are gone. */
-  toldSources(): SourceId[];
-  /** By userId, after `after`. */
-  toldAfter(source: SourceId, after: string, limit: number): ToldValue[];
-  /** Of the next told users by userId: where they end, and those that are no profile's `userId` any more. `upTo` null ends it. */
-  strandedAfter(source: SourceId, after: string, limit: number): { upTo: string | null; over: ToldValue[] };
-  /** The earliest time at which a value may change by time alone, and those that may by `now`. */
+  lastSent(source: SourceId, userId: string): LastSent | null;
+  lastSentFor(userId: string): LastSent[];
+  putLastSent(value: LastSent): void;
+  removeLastSent(source: SourceId, userId: string): void;
+  removeLastSentFor(userId: string): void;
+  /** At most `limit` of them; returns how many. */
+  removeLastSentBy(source: SourceId, limit: number): number;
+  /** How many users have a last sent value other than null. */
+  countLastSent(source: SourceId): number;
+  /** Sources that have values, including deleted sources. */
+  lastSentSources(): SourceId[];
+  /** In the order of userIds, after `after`. */
+  lastSentAfter(source: SourceId, after: string, limit: number): LastSent[];
+  /** Of the next users by userId: the last one, and those that are no longer the `userId` of a profile. At the end, `upTo` is null. */
+  strandedAfter(source: SourceId, after: string, limit: number): { upTo: string | null; stranded: LastSent[] };
+  /** The earliest time at which a value may change by time alone, and the values that may have changed by `now`. */
   nextRecheckAt(source: SourceId): number | null;
-  dueForRecheck(source: SourceId, now: number, limit: number): ToldValue[];
+  dueForRecheck(source: SourceId, now: number, limit: number): LastSent[];
 };
 
 export type DeletedUser = { userId: string; known: boolean; detail: string; sourceIds: SourceId[]; messageIds: MessageRowId[] };
-/** A user that is still to be deleted has no outcome. */
+/** `deleted` is null until the user has been deleted. */
 type RequestedUser = { userId: string; deleted: Omit<DeletedUser, "userId"> | null };
 export type Deletion = { id: DeletionId; suppress: boolean; requestedAt: number; users: RequestedUser[] };
 export type Suppression = { userId: string; since: number; deletionId: DeletionId | null };
@@ -211,12 +208,12 @@ export type DeletionStore = {
   deletion(id: DeletionId): Deletion | null;
   deletions(limit: number, before: DeletionId | null): Page<Deletion, DeletionId>;
   deleteDeletion(id: DeletionId): boolean;
-  /** Those that a crash interrupted. */
+  /** Requests that a crash interrupted. */
   unfinishedDeletions(): DeletionId[];
   /** Users that are still to be deleted, by their place in the request. */
   usersToDelete(id: DeletionId, limit: number): { place: number; userId: string }[];
   putDeleted(id: DeletionId, place: number, user: DeletedUser): void;
-  /** The first state that any of its delete messages is in, of those that are gone too; null without any. */
+  /** The first state that any of its delete messages is in, including removed ones; null without any. */
   stateOfMessages(id: DeletionId): MessageState | null;
   deleteMessages(): { messageId: MessageRowId; deletionId: DeletionId }[];
 
@@ -228,8 +225,8 @@ export type DeletionStore = {
 
 export type Atomically = {
   /**
-   * Runs `write` in one transaction, all of whose store calls are then one commit, or none of it: also what is committed
-   * by `IngestStore.commit` in it. `write` lets the store's errors through: a disk that is full has ended the whole transaction.
+   * Runs `write` in one transaction: all of its store calls are committed together or not at all, including
+   * `IngestStore.commit`. `write` must not catch the store's errors: a full disk ends the whole transaction.
    */
   atomically<Result>(write: () => Result): Result;
 };

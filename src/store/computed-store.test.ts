@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
-import type { Audience, ComputedTrait, ToldValue } from "../engine/profile-ports.ts";
+import type { Audience, ComputedTrait, LastSent } from "../engine/profile-ports.ts";
 import { openTestStore, startOfTime } from "./store.fixture.ts";
 import type { TestStore } from "./store.fixture.ts";
 
@@ -22,8 +22,8 @@ const unsaved = {
 const audience: Omit<Audience, "id"> = { ...unsaved, rule: { trait: "plan", op: "is", value: "pro" }, members: null };
 const trait: Omit<ComputedTrait, "id"> = { ...unsaved, computation: { aggregate: "count", event: "Bought" } };
 
-function tell({ store }: TestStore, userId: string, value: Json, more: Partial<ToldValue> = {}): void {
-  store.putTold({ sourceId: source, userId, value, since: startOfTime, recheckAt: null, ...more });
+function putSent({ store }: TestStore, userId: string, value: Json, more: Partial<LastSent> = {}): void {
+  store.putLastSent({ sourceId: source, userId, value, since: startOfTime, recheckAt: null, ...more });
 }
 
 test("audiences and computed traits are there again after a restart, as they were changed last", () => {
@@ -54,49 +54,49 @@ test("the space's id is made once", () => {
   expect(one.restarted().store.space(() => "spa_2")).toBe("spa_1");
 });
 
-describe("what receivers were told", () => {
+describe("what was last sent to receivers", () => {
   test("is one value for each source and user, the last one", () => {
     const one = openTestStore();
-    tell(one, "ada", true);
-    tell(one, "ada", 12.5, { sourceId: other });
-    tell(one, "ada", ["a", { b: null }], { sourceId: other, since: startOfTime + 1, recheckAt: 9 });
-    expect(one.store.told(source, "ada")).toMatchObject({ value: true });
-    expect(one.store.told(other, "ada")).toEqual({
+    putSent(one, "ada", true);
+    putSent(one, "ada", 12.5, { sourceId: other });
+    putSent(one, "ada", ["a", { b: null }], { sourceId: other, since: startOfTime + 1, recheckAt: 9 });
+    expect(one.store.lastSent(source, "ada")).toMatchObject({ value: true });
+    expect(one.store.lastSent(other, "ada")).toEqual({
       sourceId: other,
       userId: "ada",
       value: ["a", { b: null }],
       since: startOfTime + 1,
       recheckAt: 9,
     });
-    expect(one.store.told(source, "bob")).toBeNull();
-    expect(one.store.toldOf("ada")).toHaveLength(2);
-    one.store.removeTold(source, "ada");
-    expect(one.store.toldOf("ada").map(({ sourceId }) => sourceId)).toEqual([other]);
-    one.store.removeToldOf("ada");
-    expect(one.store.toldOf("ada")).toEqual([]);
+    expect(one.store.lastSent(source, "bob")).toBeNull();
+    expect(one.store.lastSentFor("ada")).toHaveLength(2);
+    one.store.removeLastSent(source, "ada");
+    expect(one.store.lastSentFor("ada").map(({ sourceId }) => sourceId)).toEqual([other]);
+    one.store.removeLastSentFor("ada");
+    expect(one.store.lastSentFor("ada")).toEqual([]);
   });
 
   test("is counted without null, through every way in which it changes", () => {
     const one = openTestStore();
-    const count = (): number => one.store.countTold(source);
+    const count = (): number => one.store.countLastSent(source);
     expect(count()).toBe(0);
-    tell(one, "ada", true);
-    tell(one, "bob", null, { recheckAt: 5 });
-    tell(one, "eve", false);
+    putSent(one, "ada", true);
+    putSent(one, "bob", null, { recheckAt: 5 });
+    putSent(one, "eve", false);
     expect(count()).toBe(2);
-    tell(one, "ada", true, { recheckAt: 6 });
+    putSent(one, "ada", true, { recheckAt: 6 });
     expect(count()).toBe(2);
-    tell(one, "ada", null);
-    tell(one, "bob", true);
+    putSent(one, "ada", null);
+    putSent(one, "bob", true);
     expect(count()).toBe(2);
-    one.store.removeTold(source, "ada");
-    one.store.removeToldOf("bob");
+    one.store.removeLastSent(source, "ada");
+    one.store.removeLastSentFor("bob");
     expect(count()).toBe(1);
-    tell(one, "bob", true, { sourceId: other });
-    expect([count(), one.store.countTold(other)]).toEqual([1, 1]);
+    putSent(one, "bob", true, { sourceId: other });
+    expect([count(), one.store.countLastSent(other)]).toEqual([1, 1]);
     expect(() =>
       one.store.atomically(() => {
-        tell(one, "zoe", true);
+        putSent(one, "zoe", true);
         throw new Error("taken back");
       }),
     ).toThrow("taken back");
@@ -105,12 +105,12 @@ describe("what receivers were told", () => {
 
   test("is removed in slices, and the last of them forgets the source", () => {
     const one = openTestStore();
-    for (let n = 0; n < 25; n += 1) tell(one, `u-${n}`, true);
-    tell(one, "u-1", true, { sourceId: other });
-    expect(one.store.toldSources()).toEqual([source, other]);
-    expect([1, 2, 3].map(() => one.store.removeAllTold(source, 10))).toEqual([10, 10, 5]);
-    expect(one.store.toldSources()).toEqual([other]);
-    expect(one.store.toldOf("u-1")).toHaveLength(1);
+    for (let n = 0; n < 25; n += 1) putSent(one, `u-${n}`, true);
+    putSent(one, "u-1", true, { sourceId: other });
+    expect(one.store.lastSentSources()).toEqual([source, other]);
+    expect([1, 2, 3].map(() => one.store.removeLastSentBy(source, 10))).toEqual([10, 10, 5]);
+    expect(one.store.lastSentSources()).toEqual([other]);
+    expect(one.store.lastSentFor("u-1")).toHaveLength(1);
   });
 
   test("is read by user, and by the time at which it may change", () => {
@@ -121,9 +121,9 @@ describe("what receivers were told", () => {
       ["b", null],
       ["d", 20],
     ] as const)
-      tell(one, userId, true, { recheckAt });
-    tell(one, "a", true, { sourceId: other, recheckAt: 1 });
-    expect(one.store.toldAfter(source, "a", 2).map(({ userId }) => userId)).toEqual(["b", "c"]);
+      putSent(one, userId, true, { recheckAt });
+    putSent(one, "a", true, { sourceId: other, recheckAt: 1 });
+    expect(one.store.lastSentAfter(source, "a", 2).map(({ userId }) => userId)).toEqual(["b", "c"]);
     expect(one.store.nextRecheckAt(source)).toBe(10);
     expect(one.store.dueForRecheck(source, 25, 10).map(({ userId }) => userId)).toEqual(["a", "d"]);
     expect(one.store.dueForRecheck(source, 25, 1).map(({ userId }) => userId)).toEqual(["a"]);
@@ -132,26 +132,26 @@ describe("what receivers were told", () => {
 
   test("shows who is no profile's user any more, a slice at a time", () => {
     const one = openTestStore();
-    for (const userId of ["a", "b", "c", "d", "e"]) tell(one, userId, true);
+    for (const userId of ["a", "b", "c", "d", "e"]) putSent(one, userId, true);
     for (const userId of ["a", "d"])
       one.db.prepare("INSERT INTO profiles (user_id, first_seen_at, last_seen_at) VALUES (?, 0, 0)").run(userId);
     const found: string[] = [];
     for (let upTo: string | null = ""; upTo !== null;) {
       const slice: ReturnType<typeof one.store.strandedAfter> = one.store.strandedAfter(source, upTo, 2);
-      found.push(...slice.over.map(({ userId }) => userId));
+      found.push(...slice.stranded.map(({ userId }) => userId));
       upTo = slice.upTo;
     }
     expect(found).toEqual(["b", "c", "e"]);
   });
 });
 
-test("a reset of the messages forgets what was told, one of everything the audiences too", () => {
+test("a reset of the messages removes what was last sent, a reset of everything the audiences too", () => {
   const one = openTestStore();
   one.store.insertAudience(audience);
   one.store.insertComputedTrait(trait);
-  tell(one, "ada", true);
+  putSent(one, "ada", true);
   one.store.clearMessages();
-  expect([one.store.countTold(source), one.store.toldOf("ada"), one.store.audiences().length]).toEqual([0, [], 1]);
+  expect([one.store.countLastSent(source), one.store.lastSentFor("ada"), one.store.audiences().length]).toEqual([0, [], 1]);
   one.store.clearEverything();
   expect([...one.store.audiences(), ...one.store.computedTraits()]).toEqual([]);
 });

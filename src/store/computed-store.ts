@@ -1,13 +1,13 @@
-/** Audiences, computed traits, and the value last sent to receivers for each user. */
+/** Audiences, computed traits, and the value last sent for each user. */
 
 import type { AudienceId, ComputedTraitId, SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
-import type { Audience, ComputedStore, ComputedTrait, ToldValue } from "../engine/profile-ports.ts";
+import type { Audience, ComputedStore, ComputedTrait, LastSent } from "../engine/profile-ports.ts";
 import type { Db } from "./open.ts";
 
-type ToldRow = { source_id: number; user_id: string; value: string; since: number; recheck_at: number | null };
+type LastSentRow = { source_id: number; user_id: string; value: string; since: number; recheck_at: number | null };
 
-const toldOfRow = ({ source_id, user_id, value, since, recheck_at }: ToldRow): ToldValue => ({
+const lastSentOfRow = ({ source_id, user_id, value, since, recheck_at }: LastSentRow): LastSent => ({
   sourceId: source_id as SourceId,
   userId: user_id,
   value: JSON.parse(value) as Json,
@@ -21,7 +21,7 @@ export function createComputedStore(db: Db): ComputedStore {
   return {
     ...audiences(db),
     ...computedTraits(db),
-    ...toldValues(db),
+    ...lastSentQueries(db),
     space(make) {
       const known = meta.get();
       if (known !== undefined) return known;
@@ -77,9 +77,9 @@ function computedTraits(db: Db) {
   };
 }
 
-function toldValues(db: Db) {
-  const one = db.prepare<[number, string], ToldRow>("SELECT * FROM computed_values WHERE source_id = ? AND user_id = ?");
-  const ofUser = db.prepare<[string], ToldRow>("SELECT * FROM computed_values WHERE user_id = ?");
+function lastSentQueries(db: Db) {
+  const one = db.prepare<[number, string], LastSentRow>("SELECT * FROM computed_values WHERE source_id = ? AND user_id = ?");
+  const ofUser = db.prepare<[string], LastSentRow>("SELECT * FROM computed_values WHERE user_id = ?");
   const put = db.prepare<[number, string, string, number, number | null]>(
     `INSERT INTO computed_values VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET value = excluded.value, since = excluded.since, recheck_at = excluded.recheck_at`,
@@ -92,7 +92,7 @@ function toldValues(db: Db) {
   const forgetCount = db.prepare<[number]>("DELETE FROM computed_counts WHERE source_id = ?");
   const count = db.prepare<[number], number>("SELECT n FROM computed_counts WHERE source_id = ?").pluck();
   const sources = db.prepare<[], number>("SELECT source_id FROM computed_counts").pluck();
-  const after = db.prepare<[number, string, number], ToldRow>(
+  const after = db.prepare<[number, string, number], LastSentRow>(
     "SELECT * FROM computed_values WHERE source_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
   );
   const hasProfile = db.prepare<[string], number>("SELECT 1 FROM profiles WHERE user_id = ?").pluck();
@@ -101,36 +101,36 @@ function toldValues(db: Db) {
       "SELECT recheck_at FROM computed_values WHERE source_id = ? AND recheck_at IS NOT NULL ORDER BY recheck_at LIMIT 1",
     )
     .pluck();
-  const due = db.prepare<[number, number, number], ToldRow>(
+  const due = db.prepare<[number, number, number], LastSentRow>(
     "SELECT * FROM computed_values WHERE source_id = ? AND recheck_at <= ? ORDER BY recheck_at LIMIT ?",
   );
 
   return {
-    told(source: SourceId, userId: string): ToldValue | null {
+    lastSent(source: SourceId, userId: string): LastSent | null {
       const row = one.get(source, userId);
-      return row === undefined ? null : toldOfRow(row);
+      return row === undefined ? null : lastSentOfRow(row);
     },
-    toldOf: (userId: string): ToldValue[] => ofUser.all(userId).map(toldOfRow),
-    putTold: ({ sourceId, userId, value, since, recheckAt }: ToldValue): void =>
+    lastSentFor: (userId: string): LastSent[] => ofUser.all(userId).map(lastSentOfRow),
+    putLastSent: ({ sourceId, userId, value, since, recheckAt }: LastSent): void =>
       void put.run(sourceId, userId, JSON.stringify(value), since, recheckAt),
-    removeTold: (source: SourceId, userId: string): void => void remove.run(source, userId),
-    removeToldOf: (userId: string): void => void removeOfUser.run(userId),
-    removeAllTold: db.transaction((source: SourceId, limit: number): number => {
+    removeLastSent: (source: SourceId, userId: string): void => void remove.run(source, userId),
+    removeLastSentFor: (userId: string): void => void removeOfUser.run(userId),
+    removeLastSentBy: db.transaction((source: SourceId, limit: number): number => {
       const { changes } = removeSome.run(source, source, limit);
       if (changes < limit) forgetCount.run(source);
       return changes;
     }),
-    countTold: (source: SourceId): number => count.get(source) ?? 0,
-    toldSources: (): SourceId[] => sources.all() as SourceId[],
-    toldAfter: (source: SourceId, from: string, limit: number): ToldValue[] => after.all(source, from, limit).map(toldOfRow),
+    countLastSent: (source: SourceId): number => count.get(source) ?? 0,
+    lastSentSources: (): SourceId[] => sources.all() as SourceId[],
+    lastSentAfter: (source: SourceId, from: string, limit: number): LastSent[] => after.all(source, from, limit).map(lastSentOfRow),
     strandedAfter(source: SourceId, from: string, limit: number) {
       const rows = after.all(source, from, limit);
       return {
         upTo: rows.at(-1)?.user_id ?? null,
-        over: rows.filter(({ user_id }) => hasProfile.get(user_id) === undefined).map(toldOfRow),
+        stranded: rows.filter(({ user_id }) => hasProfile.get(user_id) === undefined).map(lastSentOfRow),
       };
     },
     nextRecheckAt: (source: SourceId): number | null => nextRecheck.get(source) ?? null,
-    dueForRecheck: (source: SourceId, now: number, limit: number): ToldValue[] => due.all(source, now, limit).map(toldOfRow),
+    dueForRecheck: (source: SourceId, now: number, limit: number): LastSent[] => due.all(source, now, limit).map(lastSentOfRow),
   };
 }

@@ -24,7 +24,7 @@ function fill(count: number): void {
       if (anonymousId !== null) identity.run(1, anonymousId, n);
       const isMember = userId !== null && n % 3 === 0;
       if (userId !== null && (isMember || n % 4 === 0)) {
-        store.putTold({ sourceId: source, userId, value: isMember ? true : null, since: 0, recheckAt: isMember ? null : 1 });
+        store.putLastSent({ sourceId: source, userId, value: isMember ? true : null, since: 0, recheckAt: isMember ? null : 1 });
       }
       people.push({ id: n, userId, names: [userId, anonymousId].filter((name) => name !== null), lastSeenAt, isMember });
     }

@@ -50,17 +50,17 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.removeOld({ maxMessages: 0, maxBytes: 1, olderThanWall: 0 }, 10);
 
   const source = 1 as SourceId;
-  store.toldOf("ada");
-  store.told(source, "ada");
-  store.putTold({ sourceId: source, userId: "ada", value: true, since: startOfTime, recheckAt: startOfTime });
-  store.countTold(source);
-  store.toldAfter(source, "", 1);
+  store.lastSentFor("ada");
+  store.lastSent(source, "ada");
+  store.putLastSent({ sourceId: source, userId: "ada", value: true, since: startOfTime, recheckAt: startOfTime });
+  store.countLastSent(source);
+  store.lastSentAfter(source, "", 1);
   store.strandedAfter(source, "", 1);
   store.nextRecheckAt(source);
   store.dueForRecheck(source, startOfTime, 1);
-  store.removeTold(source, "ada");
-  store.removeToldOf("ada");
-  store.removeAllTold(source, 1);
+  store.removeLastSent(source, "ada");
+  store.removeLastSentFor("ada");
+  store.removeLastSentBy(source, 1);
   const deletion = store.insertDeletion({ suppress: true, requestedAt: startOfTime, userIds: ["ada"] });
   store.unfinishedDeletions();
   store.usersToDelete(deletion, 1);
@@ -133,7 +133,7 @@ function follow(store: Store): void {
 
 /** The tables that grow with the messages and the users, under the names that queries give them. */
 const growing =
-  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions|profiles(?! USING COVERING INDEX profiles_known$)|gone|identities|profile_\w+|groups|user|told)\b/;
+  /SCAN (messages|requests|deliveries|attempts|transitions|decisions|payloads|postings|d|computed_values|deletion_users(?! USING INDEX deletion_users_left)|deletion_messages|sent|suppressions|profiles(?! USING COVERING INDEX profiles_known$)|gone|identities|profile_\w+|groups|user|last_sent)\b/;
 
 /** Read whole at a start, to be kept in memory. */
 const readAtStart = [
@@ -206,15 +206,19 @@ test.each<[string, RegExp, string]>([
   ["the attempts of a delivery", /SELECT \* FROM attempts/, "attempts_by_delivery (delivery_id=?)"],
   ["requests to search", /FROM requests WHERE id <= \?/, "INTEGER PRIMARY KEY (rowid<?)"],
   ["a block of postings", /SELECT block FROM postings WHERE block < \?/, "INTEGER PRIMARY KEY (rowid<?)"],
-  ["what a user's receivers were told", /FROM computed_values WHERE user_id = \?/, "computed_values_by_user (user_id=?)"],
+  ["what was last sent of a user", /FROM computed_values WHERE user_id = \?/, "computed_values_by_user (user_id=?)"],
   ["the next recheck", /SELECT recheck_at FROM computed_values/, "computed_values_to_recheck (source_id=? AND recheck_at>?)"],
   ["users to recheck", /recheck_at <= \? ORDER BY/, "computed_values_to_recheck (source_id=? AND recheck_at<?)"],
-  ["told users in order", /FROM computed_values WHERE source_id = \? AND user_id > \?/, "PRIMARY KEY (source_id=? AND user_id>?)"],
+  [
+    "users in the order of a source's last sent values",
+    /FROM computed_values WHERE source_id = \? AND user_id > \?/,
+    "PRIMARY KEY (source_id=? AND user_id>?)",
+  ],
   ["users of a rule's slice", /AS MATERIALIZED/, "SEARCH user USING COVERING INDEX profiles_known (id>? AND id<?)"],
   ["a trait of a rule", /AS MATERIALIZED.*profile_traits/, "SEARCH profile_traits USING PRIMARY KEY (profile_id=? AND name=?)"],
   ["events of a rule", /profile_traits.*@now/, "profile_events_by_profile (profile_id=? AND event=? AND at>?)"],
   ["events of a computation", /hookyard_compute/, "profile_events_by_profile (profile_id=? AND event=?"],
-  ["what a slice's users were told", /AS MATERIALIZED/, "SEARCH told USING PRIMARY KEY (source_id=? AND user_id=?)"],
+  ["what was last sent of a slice's users", /AS MATERIALIZED/, "SEARCH last_sent USING PRIMARY KEY (source_id=? AND user_id=?)"],
   ["where a slice ends", /max\(id\) AS upTo/, "COVERING INDEX profiles_known (id>?)"],
   ["whether a user has a profile", /SELECT 1 FROM profiles WHERE user_id/, "profiles_by_user (user_id=?)"],
   ["messages to follow", /FROM messages WHERE id > \? ORDER BY id LIMIT/, "INTEGER PRIMARY KEY (rowid>?)"],

@@ -31,13 +31,13 @@ type RuleRows = "present" | "differing" | "unsettled";
 
 const whereOf: Record<RuleRows, (ends: readonly string[]) => string> = {
   present: () => "value",
-  differing: () => "value <> told",
-  unsettled: (ends) => ["value <> told", "recheck_at IS NOT NULL", ...ends.map((end) => `${end} IS NOT NULL`)].join(" OR "),
+  differing: () => "value <> last_sent",
+  unsettled: (ends) => ["value <> last_sent", "recheck_at IS NOT NULL", ...ends.map((end) => `${end} IS NOT NULL`)].join(" OR "),
 };
 
 /** The users of a slice in the order of their profiles, through the index that holds no anonymous profile. */
 const users = "profiles AS user INDEXED BY profiles_known WHERE user.user_id IS NOT NULL AND user.id > @after AND user.id <= @upTo";
-const told = "LEFT JOIN computed_values AS told ON told.source_id = @source AND told.user_id = asked.user_id";
+const joinLastSent = "LEFT JOIN computed_values AS last_sent ON last_sent.source_id = @source AND last_sent.user_id = asked.user_id";
 
 export function ruleQuestion(rule: Rule, rows: RuleRows): RuleQuestion {
   const parameters: Question["parameters"] = {};
@@ -74,8 +74,8 @@ export function ruleQuestion(rule: Rule, rows: RuleRows): RuleQuestion {
   const sql = `
     WITH asked AS MATERIALIZED (SELECT user.id, user.user_id, ${columns.join(", ")} FROM ${users}),
     answered AS (
-      SELECT asked.*, ${value} AS value, told.value IS 'true' AS told, told.recheck_at
-      FROM asked ${told}
+      SELECT asked.*, ${value} AS value, last_sent.value IS 'true' AS last_sent, last_sent.recheck_at
+      FROM asked ${joinLastSent}
     )
     SELECT * FROM answered WHERE ${whereOf[rows](timed)}`;
   return { sql, parameters, tests, conditions };
@@ -127,7 +127,7 @@ export function computationQuestion(computation: Computation): Question {
       ) AS place
       FROM ${users}
     )
-    SELECT asked.*, told.value AS told, told.recheck_at FROM asked ${told}
-    WHERE place IS NOT NULL OR told.value IS NOT NULL`;
+    SELECT asked.*, last_sent.value AS last_sent, last_sent.recheck_at FROM asked ${joinLastSent}
+    WHERE place IS NOT NULL OR last_sent.value IS NOT NULL`;
   return { sql, parameters, tests: [] };
 }

@@ -12,7 +12,7 @@ import type { Evaluated, Walk, WalkOptions } from "../engine/profile-ports.ts";
 import type { Db } from "./open.ts";
 import { openTestStore } from "./store.fixture.ts";
 
-type Person = { userId: string | null; draft: DraftFacts; told: Json; recheckAt: number | null };
+type Person = { userId: string | null; draft: DraftFacts; lastSent: Json; recheckAt: number | null };
 
 const source = 7 as SourceId;
 const which = ["present", "differing", "unsettled"] as const;
@@ -22,15 +22,15 @@ function insert(db: Db, people: readonly Person[]): void {
   const profile = db.prepare("INSERT INTO profiles (id, user_id, first_seen_at, last_seen_at) VALUES (?, ?, 0, 0)");
   const trait = db.prepare("INSERT OR REPLACE INTO profile_traits VALUES (?, ?, ?, ?, 1)");
   const event = db.prepare("INSERT INTO profile_events (profile_id, event, at, properties) VALUES (?, ?, ?, ?)");
-  const told = db.prepare("INSERT INTO computed_values VALUES (?, ?, ?, 0, ?)");
-  for (const [index, { userId, draft, told: value, recheckAt }] of people.entries()) {
+  const insertLastSent = db.prepare("INSERT INTO computed_values VALUES (?, ?, ?, 0, ?)");
+  for (const [index, { userId, draft, lastSent: value, recheckAt }] of people.entries()) {
     const id = index * 3 + 1;
     profile.run(id, userId);
     for (const [name, fact] of draft.traits) trait.run(id, name, JSON.stringify(fact.value), fact.at);
     for (const { event: name, at, properties } of draft.events) event.run(id, name, at, JSON.stringify(properties));
-    // What others were told must not be taken for it.
-    if (userId !== null) told.run(source + 1, userId, "true", null);
-    if (userId !== null && (value !== null || recheckAt !== null)) told.run(source, userId, JSON.stringify(value), recheckAt);
+    // What another source last sent must not be confused with it.
+    if (userId !== null) insertLastSent.run(source + 1, userId, "true", null);
+    if (userId !== null && (value !== null || recheckAt !== null)) insertLastSent.run(source, userId, JSON.stringify(value), recheckAt);
   }
 }
 
@@ -54,20 +54,20 @@ function oneByOne(
   return people.flatMap((person, index): Evaluated[] => {
     if (person.userId === null) return [];
     const { value, until } = ask(factsOf(person.draft));
-    const told = source === null ? null : person.told;
+    const lastSent = source === null ? null : person.lastSent;
     const recheckAt = source === null ? null : person.recheckAt;
-    // A rule's false is told as nothing, a computed false as what it is.
+    // The false of a rule is sent as no value, a computed false as it is.
     const isPresent = value !== null && !(value === false && isRule);
-    const differs = spellingOf(isPresent ? value : null) !== spellingOf(told);
+    const differs = spellingOf(isPresent ? value : null) !== spellingOf(lastSent);
     if (!{ present: isPresent, differing: differs, unsettled: differs || until !== recheckAt }[which]) return [];
-    return [{ profileId: (index * 3 + 1) as Evaluated["profileId"], userId: person.userId, value, until, told }];
+    return [{ profileId: (index * 3 + 1) as Evaluated["profileId"], userId: person.userId, value, until, lastSent }];
   });
 }
 
 const recheck = fc.constantFrom(null, now + 1, now + dayMs, now + 3 * dayMs);
-const crowd = (told: fc.Arbitrary<Json>): fc.Arbitrary<Person[]> =>
+const crowd = (lastSent: fc.Arbitrary<Json>): fc.Arbitrary<Person[]> =>
   fc
-    .array(fc.record({ isKnown: fc.boolean(), draft: drafts, told, recheckAt: recheck }), { maxLength: 6 })
+    .array(fc.record({ isKnown: fc.boolean(), draft: drafts, lastSent, recheckAt: recheck }), { maxLength: 6 })
     .map((people) => people.map(({ isKnown, ...rest }, index) => ({ ...rest, userId: isKnown ? `user ${index}` : null })));
 const options = fc.record({ source: fc.constantFrom(source, null), which: fc.constantFrom(...which) });
 const limit = fc.integer({ min: 1, max: 4 });
@@ -88,9 +88,9 @@ describe("a walk over all users says of each what the evaluator says of one", ()
 
   test("for any computation", () => {
     const { db, store } = openTestStore();
-    const told = fc.constantFrom<Json>(null, 1, 2, "a", { b: 2, a: 1 });
+    const lastSent = fc.constantFrom<Json>(null, 1, 2, "a", { b: 2, a: 1 });
     fc.assert(
-      fc.property(computations, crowd(told), options, limit, (computation, people, options, limit) => {
+      fc.property(computations, crowd(lastSent), options, limit, (computation, people, options, limit) => {
         insert(db, people);
         const { seen, evaluated } = all(store.walkComputation(computation, now, options), limit);
         expect(seen).toBe(people.filter(({ userId }) => userId !== null).length);
@@ -107,7 +107,7 @@ describe("a slice", () => {
     events: Array.from({ length: times }, (_, place) => ({ event: "Bought", at: now - place, properties: { total: place } })),
   });
   const crowdOf = (...times: number[]): Person[] =>
-    times.map((times, index) => ({ userId: `user ${index}`, draft: bought(times), told: null, recheckAt: null }));
+    times.map((times, index) => ({ userId: `user ${index}`, draft: bought(times), lastSent: null, recheckAt: null }));
   const rule: Rule = { event: "Bought", where: [{ property: "total", op: "greater", value: 1e9 }] };
 
   test("has as many users as it can ask in a few milliseconds, whatever they did before and do now", () => {
@@ -151,8 +151,8 @@ describe("a slice", () => {
 test("known users are counted without the anonymous profiles", () => {
   const { db, store } = openTestStore();
   insert(db, [
-    { userId: "a", draft: { traits: new Map(), events: [] }, told: null, recheckAt: null },
-    { userId: null, draft: { traits: new Map(), events: [] }, told: null, recheckAt: null },
+    { userId: "a", draft: { traits: new Map(), events: [] }, lastSent: null, recheckAt: null },
+    { userId: null, draft: { traits: new Map(), events: [] }, lastSent: null, recheckAt: null },
   ]);
   expect(store.countKnownUsers()).toBe(1);
 });

@@ -12,8 +12,8 @@ import type { Db } from "./open.ts";
 import { computationQuestion, ruleQuestion, type Question, type TextTest } from "./rule-sql.ts";
 
 type Row = { id: number; user_id: string; recheck_at: number | null };
-type RuleRow = Row & { told: number } & Record<`c${number}`, number | null>;
-type ComputationRow = Row & { place: number | null; told: string | null };
+type RuleRow = Row & { last_sent: number } & Record<`c${number}`, number | null>;
+type ComputationRow = Row & { place: number | null; last_sent: string | null };
 
 /**
  * A slice should take a few milliseconds for every rule. Its cost is counted in steps of about a
@@ -96,8 +96,8 @@ export function createRuleStore(db: Db): RuleStore {
       const columns = new Map(question.conditions.map((condition, index) => [condition, `c${index}` as const]));
       const answer = (row: RuleRow): Evaluated | null => {
         const { value, until } = evaluateBy(rule, (condition) => row[columns.get(condition) ?? "c0"] ?? -Infinity, now);
-        const isSettled = value === (row.told === 1) && until === row.recheck_at;
-        return which === "unsettled" && isSettled ? null : evaluatedOf(row, value, until, row.told === 1 ? true : null);
+        const isSettled = value === (row.last_sent === 1) && until === row.recheck_at;
+        return which === "unsettled" && isSettled ? null : evaluatedOf(row, value, until, row.last_sent === 1 ? true : null);
       };
       return walk({ question, conditions: question.conditions.length, now, source, answer });
     },
@@ -105,10 +105,10 @@ export function createRuleStore(db: Db): RuleStore {
     walkComputation(computation: Computation, now: number, { source, which }: WalkOptions): Walk {
       const answer = (row: ComputationRow): Evaluated | null => {
         const { value, until } = (row.place === null ? undefined : asked.computed[row.place]) ?? { value: null, until: null };
-        const told = row.told === null ? null : (JSON.parse(row.told) as Json);
-        const isTold = spellingOf(value) === spellingOf(told);
-        const isAnswered = { present: value !== null, differing: !isTold, unsettled: !isTold || until !== row.recheck_at };
-        return isAnswered[which] ? evaluatedOf(row, value, until, told) : null;
+        const lastSent = row.last_sent === null ? null : (JSON.parse(row.last_sent) as Json);
+        const isSent = spellingOf(value) === spellingOf(lastSent);
+        const isAnswered = { present: value !== null, differing: !isSent, unsettled: !isSent || until !== row.recheck_at };
+        return isAnswered[which] ? evaluatedOf(row, value, until, lastSent) : null;
       };
       const begin = () => startComputation(computation, now);
       return walk({ question: computationQuestion(computation), conditions: 1, begin, now, source, answer });
@@ -180,6 +180,6 @@ function definingFunctions(db: Db): Asked {
   return asked;
 }
 
-function evaluatedOf({ id, user_id }: Row, value: Json, until: number | null, told: Json): Evaluated {
-  return { profileId: id as ProfileId, userId: user_id, value, until, told };
+function evaluatedOf({ id, user_id }: Row, value: Json, until: number | null, lastSent: Json): Evaluated {
+  return { profileId: id as ProfileId, userId: user_id, value, until, lastSent };
 }

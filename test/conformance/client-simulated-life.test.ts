@@ -85,8 +85,8 @@ describe("changing what only a new client has", () => {
     const before = await get();
     for (const [changes, said] of [
       [{ name: " " }, "needs a name"],
-      [{ flushAt: 0 }, "flushAt is a whole number of messages, 1 to 10000."],
-      [{ flushAfter: 0 }, "flushAfter is a whole number of milliseconds"],
+      [{ flushAt: 0 }, "flushAt must be a whole number of messages from 1 to 10000."],
+      [{ flushAfter: 0 }, "flushAfter must be a whole number of milliseconds"],
       [{ endpoint: "localhost:4700" }, "endpoint must be a full http or https URL"],
       [{ sourceId: "src_000000009" }, "There is no source src_000000009"],
       [{ sourceId: before.sourceId ?? "", writeKey: "k" }, "not both"],

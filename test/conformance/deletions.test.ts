@@ -31,7 +31,7 @@ test("each source that knows the user sends one delete of exactly three members,
   const deletion = await app.call("deletions.create", { userIds: ["ada"] });
   const [web, server] = app.sources;
   expect(deletion.users).toMatchObject([{ userId: "ada", known: true, sourceIds: [web?.id, server?.id] }]);
-  expect(deletion.users[0]?.detail).toBe("The profile was removed. A delete message was made for Web and Server.");
+  expect(deletion.users[0]?.detail).toBe("The profile was removed. A delete message was created for Web and Server.");
   await app.settle();
   const { now } = await app.call("clock.get", {});
   expect(deletes(app.webhook.requests)).toEqual([1, 2].map(() => ({ type: "delete", userId: "ada", timestamp: now })));
@@ -84,7 +84,7 @@ test("without a destination that is enabled nothing is sent, and the request say
   await track(app, "web", "ada");
   const deletion = await app.call("deletions.create", { userIds: ["ada"] });
   expect(deletion).toMatchObject({ state: "nothing_to_send", users: [{ known: true, sourceIds: [], messageIds: [] }] });
-  expect(deletion.users[0]?.detail).toContain("No source that knows the user has a destination enabled");
+  expect(deletion.users[0]?.detail).toContain("No source that knows the user has an enabled destination");
 });
 
 test("the request's state follows its deliveries, over retries to their end", async ({ start }) => {
@@ -117,7 +117,7 @@ test("leaving an audience by deletion sends no identify, and the user is no memb
   expect(identifies).toMatchObject([{ userId: "ada", traits: { buyers: true } }]);
 });
 
-test("two userIds of one profile, both named, are both deleted; one that is not named is spoken of", async ({ start }) => {
+test("two userIds of one profile, both named, are both deleted; one that is not named is mentioned", async ({ start }) => {
   const app = await openShop(start);
   await app.connect();
   for (const userId of ["old", "new"]) await track(app, "web", userId);
@@ -131,7 +131,7 @@ test("two userIds of one profile, both named, are both deleted; one that is not 
   for (const userId of ["first", "second"]) await track(app, "web", userId);
   await app.ingest("/v1/alias", { userId: "second", previousId: "first" }, "web");
   const one = await app.call("deletions.create", { userIds: ["second"] });
-  expect(one.users[0]?.detail).toContain('The profile had the userId "first" too');
+  expect(one.users[0]?.detail).toContain('The profile also had the userId "first"');
 });
 
 test("what is on its way in when a deletion is asked for does not come back behind it", async ({ start }) => {

@@ -98,7 +98,7 @@ describe("a message that cannot be followed", () => {
     start();
     await follower.caughtUp();
     expect(["ada", "eve", "bob"].map(eventsOf)).toEqual([1, 0, 1]);
-    expect(reported).toEqual(["Profiles passed over the message in row 2: it cannot be read."]);
+    expect(reported).toEqual(["Profiles skipped the message in row 2: it cannot be parsed."]);
   });
 
   test("because those who follow it fail is passed over alone, and nothing of it is left", async () => {

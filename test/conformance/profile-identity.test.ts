@@ -28,11 +28,11 @@ describe("an identify with both ids", () => {
       firstSeenAt: at(1),
       eventList: [{ event: "Viewed", count: 2 }],
       history: [
-        { kind: "created", detail: 'Made when a track with anonymousId "a1" came.' },
+        { kind: "created", detail: 'Created by a track with anonymousId "a1".' },
         {
           kind: "identified",
           at: at(10),
-          detail: 'An identify said that anonymousId "a1" is userId "ada". What was done before counts for the user.',
+          detail: 'An identify said that anonymousId "a1" is userId "ada". Earlier events count for the user.',
         },
       ],
     });
@@ -59,7 +59,7 @@ describe("an identify with both ids", () => {
     expect(identities(ada)).toEqual(["anonymousId a1", "userId ada"]);
     expect(ada.history.at(-1)).toMatchObject({
       kind: "merged",
-      detail: 'A page joined the profile of anonymousId "a1" to this one, and one event with it.',
+      detail: 'A page merged the profile of anonymousId "a1" into this one, and one event with it.',
     });
     expect(await all(app)).toHaveLength(1);
   });
@@ -79,7 +79,7 @@ describe("an identify with both ids", () => {
     expect(identities(bob)).toEqual(["anonymousId tv", "userId bob"]);
     expect(history(ada)).toEqual(["created", "identified", "moved"]);
     expect(history(bob)).toEqual(["created", "moved"]);
-    expect(bob.history.at(-1)?.detail).toContain('took anonymousId "tv" from userId "ada" to userId "bob"');
+    expect(bob.history.at(-1)?.detail).toContain('moved anonymousId "tv" from userId "ada" to userId "bob"');
     // And back again: a person signs in where somebody else just was.
     await batch(app, [viewed({ userId: "ada", anonymousId: "tv" }, 6), viewed({ anonymousId: "tv" }, 7)]);
     expect((await profileOf(app, "ada")).events).toBe(4);

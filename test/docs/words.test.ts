@@ -57,6 +57,18 @@ const oddWords: Record<string, RegExp> = {
   "max…": /\bmost (shown|held|columns|lanes|exported|ticks|rounds|beads|suggestions|lines|steps)\b/i,
 };
 
+const oddWordsOfPeople: Record<string, RegExp> = {
+  "notify, notifier": /\btell(s|ers?|ing)?\b/i,
+  "create, editor": /\bmakers?\b/i,
+  "recheck, evaluate": /\blook(s|ed|ing)? at\b/i,
+  return: /\banswers (what|whether|how|false|true|null|a|an|the)\b/i,
+  "continue, retry": /\b(go|goes|gone|went|going) on\b/i,
+  "real time": /\bthe wall\b/i,
+  "receive, arrive": /\bc(ame|omes?) (in|of|with|along|by)\b/i,
+  "max…, min…": /\b(most|fewest|longest|least) (rows|names|messages|text|rest ms|reading ms)\b/i,
+  "any client": /\banybody's\b/i,
+};
+
 type Text = { at: string; text: string };
 
 /** What is between backticks or fences is somebody's code. */
@@ -87,6 +99,14 @@ function textsOfSource(path: string, names = path.startsWith("src/contract/")): 
   };
   walk(parseSync(path, source).program as unknown as SyntaxNode);
   return found;
+}
+
+function commentsOf(path: string): Text[] {
+  const source = readFileSync(root + path, "utf8");
+  return parseSync(path, source).comments.map(({ value, start }) => ({
+    at: `${path}:${source.slice(0, start).split("\n").length}`,
+    text: value.replaceAll(/\s*\n\s*\*\s*/g, " "),
+  }));
 }
 
 function words(name: string): string {
@@ -137,11 +157,18 @@ test("the program is written in plain technical English: an odd word that was re
   ).toHaveLength(odd.length);
   const plain = [
     "src/{renderer,contract,client,scenarios,testing,headless,main,preload}/**/*.{ts,tsx}",
-    "src/engine/!(profile-ports).ts",
+    "src/engine/*.ts",
     "src/engine/{ingest,route,deliver,clock}/*.ts",
     "test/e2e/pages/*.ts",
   ];
   const files = filesIn(plain).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
   const names = files.map((path) => ({ at: path, text: path.replaceAll("-", " ") }));
   expect(otherNamesIn([...names, ...files.flatMap((path) => textsOfSource(path, true))], oddWords)).toEqual([]);
+});
+
+test("profiles, audiences and what is beside them are written in plain technical English, comments included", () => {
+  const files = filesIn(["src/engine/{audiences,profiles,deletions,clients,endpoints,workspaces}/*.ts", "src/engine/profile-*.ts"]);
+  const texts = files.filter((path) => !path.endsWith(".test.ts")).flatMap((path) => [...textsOfSource(path, true), ...commentsOf(path)]);
+  expect(texts.length).toBeGreaterThan(3_000);
+  expect(otherNamesIn(texts, { ...oddWords, ...oddWordsOfPeople })).toEqual([]);
 });

@@ -80,7 +80,7 @@ function deletionAnswer(deletion: DeletionView) {
       userId,
       ...(deleted ?? {
         known: false,
-        detail: "Not deleted yet: the request is still being carried out.",
+        detail: "Not deleted yet: the request is still running.",
         sourceIds: [],
         messageIds: [],
       }),

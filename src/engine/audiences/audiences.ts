@@ -1,106 +1,110 @@
-/** Audiences as the control API sees them. */
+/** Audiences and computed traits as the control API sees them. */
 
-import { explain } from "../../domain/explain.ts";
 import { evaluate } from "../../domain/evaluate.ts";
+import { explain } from "../../domain/explain.ts";
 import { allOf, nameOf, needsOf } from "../../domain/facts.ts";
-import { audienceIds, type AudienceId, type ProfileId } from "../../domain/ids.ts";
+import {
+  audienceIds,
+  computedTraitIds,
+  type AudienceId,
+  type ComputedTraitId,
+  type DestinationId,
+  type ProfileId,
+} from "../../domain/ids.ts";
+import type { Json, JsonObject } from "../../domain/json.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
-import type { JsonObject } from "../../domain/json.ts";
 import type { Clock } from "../clock/clock.ts";
 import { internalPayload } from "../ingest/internal-messages.ts";
-import type { Audiences } from "../profile-pipeline.ts";
+import type { Audiences, ComputedTraits, SyncProgress } from "../profile-pipeline.ts";
 import type { ComputedStore, ProfileStore, RuleStore } from "../profile-ports.ts";
 import { nextTurn } from "../real-time.ts";
-import type { Asks, AudienceComputed } from "./computed.ts";
-import { identify } from "./identify.ts";
-import { createKind } from "./kind.ts";
-import type { Maker } from "./make.ts";
+import type { AudienceComputed, Computed, Definition, TraitComputed } from "./computed.ts";
+import type { DefinitionChange, Draft, Editor } from "./editor.ts";
+import { identify, type Notifier, type SyncCounts } from "./notifier.ts";
 import type { Registry } from "./registry.ts";
 import type { Syncs } from "./sync.ts";
-import type { Teller } from "./tell.ts";
 import type { Walker } from "./walk.ts";
 
-type AudiencesOptions = {
+type Parts = {
   store: ComputedStore & RuleStore & Pick<ProfileStore, "facts" | "profiles" | "profileWithUser">;
   registry: Registry;
-  maker: Maker;
+  editor: Editor;
   syncs: Syncs;
   walker: Walker;
-  teller: Teller;
+  notifier: Notifier;
   clock: Clock;
   caughtUp: () => Promise<void>;
 };
 
-export function createAudiences({ store, registry, maker, syncs, walker, teller, clock, caughtUp }: AudiencesOptions): Audiences {
+type FoundUser = { userId: string; profileId: ProfileId | null };
+
+export function createAudiences(parts: Parts): Audiences {
+  const { store, registry, walker, notifier, clock, caughtUp } = parts;
   const find = (id: AudienceId): AudienceComputed | Problem => registry.audience(id) ?? notFound("audience", audienceIds.format(id));
-  const kind = createKind({
-    registry,
-    maker,
-    syncs,
+  const calls = createCalls(parts, {
     kind: "audience",
     find,
-    view: ({ row }) => ({ ...row, size: store.countTold(row.sourceId) }),
+    view: ({ row }) => ({ ...row, size: store.countLastSent(row.sourceId) }),
   });
   const traitsOf = (userId: string): JsonObject => store.profiles({ userId }, 1, null).items[0]?.traits ?? {};
-  const sampled = ({ userId, profileId }: { userId: string; profileId: ProfileId | null }) => ({
-    userId,
-    profileId,
-    traits: traitsOf(userId),
-  });
+  const sampled = ({ userId, profileId }: FoundUser) => ({ userId, profileId, traits: traitsOf(userId) });
 
   return {
-    ...kind,
+    ...calls,
     create({ rule = null, members, ...draft }) {
       const list = members === undefined ? null : listOf(members);
-      return kind.create(draft, (row) => registry.insertAudience({ ...row, rule, members: list }));
+      return calls.create(draft, (row) => registry.insertAudience({ ...row, rule, members: list }));
     },
     update(id, { rule, members, ...draft }) {
-      const definition =
-        rule !== undefined ? { rule, members: null } : members !== undefined ? { rule: null, members: listOf(members) } : {};
-      return kind.update(id, draft, definition);
+      if (rule !== undefined) return calls.update(id, draft, { rule, members: null });
+      return calls.update(id, draft, members === undefined ? {} : { rule: null, members: listOf(members) });
     },
     async changes(id, sample) {
       await caughtUp();
       const computed = find(id);
       if (isProblem(computed)) return computed;
-      const found: { userId: string; profileId: ProfileId | null; change: "entering" | "leaving" }[] = [];
+      const found: (FoundUser & { change: "entering" | "leaving" })[] = [];
       const counts = { entering: 0, leaving: 0 };
-      for (const { standings } of walker.toSync(computed)) {
-        for (const standing of standings) {
-          if (!teller.differs(computed, standing)) continue;
-          const change = standing.value === null ? "leaving" : "entering";
+      for (const { values } of walker.toSync(computed)) {
+        for (const user of values) {
+          if (!notifier.differs(computed, user)) continue;
+          const change = user.value === null ? "leaving" : "entering";
           counts[change] += 1;
-          if (found.length < sample) found.push({ ...standing, change });
+          if (found.length < sample) found.push({ ...user, change });
         }
         await nextTurn();
       }
-      const space = teller.space();
+      const space = notifier.space();
+      const payload = (userId: string, value: true | null): Uint8Array =>
+        internalPayload(identify(computed, userId, value, space), clock.now());
       return {
         ...counts,
         sample: found.map(({ change, ...user }) => ({
           ...sampled(user),
           change,
-          payload: internalPayload(identify(computed, user.userId, change === "entering" ? true : null, space), clock.now()),
+          payload: payload(user.userId, change === "entering" ? true : null),
         })),
       };
     },
     async preview(of, sample) {
       await caughtUp();
-      const asks: Asks = "rule" in of ? of : { members: new Set(of.members.map(nameOf)) };
-      const found: { userId: string; profileId: ProfileId | null }[] = [];
+      const definition: Definition = "rule" in of ? of : { members: new Set(of.members.map(nameOf)) };
+      const found: FoundUser[] = [];
       let count = 0;
-      for (const { standings } of walker.present(asks)) {
-        count += standings.length;
-        found.push(...standings.slice(0, sample - found.length));
+      for (const { values } of walker.present(definition)) {
+        count += values.length;
+        found.push(...values.slice(0, sample - found.length));
         await nextTurn();
       }
-      return { count, profiles: walker.total(asks), sample: found.map(sampled) };
+      return { count, profiles: walker.total(definition), sample: found.map(sampled) };
     },
     async explain(rule, userId) {
       await caughtUp();
       const profile = store.profileWithUser(userId);
-      if (profile === null)
-        return problem(404, "not_found", `There is no profile with the userId ${JSON.stringify(userId)}, so there is nothing to explain.`);
+      if (profile === null) {
+        const message = `No profile has the userId ${JSON.stringify(userId)}, so there is nothing to explain.`;
+        return problem(404, "not_found", message);
+      }
       const now = clock.now();
       const facts = store.facts(profile, allOf(needsOf(rule)), now);
       const { value, until } = evaluate(rule, facts, now);
@@ -109,7 +113,77 @@ export function createAudiences({ store, registry, maker, syncs, walker, teller,
   };
 }
 
-/** Each once, and as the store spells them. */
+export function createComputedTraits(parts: Parts): ComputedTraits {
+  const { store, registry, walker, caughtUp } = parts;
+  const calls = createCalls(parts, {
+    kind: "computed_trait",
+    find: (id: ComputedTraitId): TraitComputed | Problem =>
+      registry.computedTrait(id) ?? notFound("computed trait", computedTraitIds.format(id)),
+    view: ({ row }) => ({ ...row, users: store.countLastSent(row.sourceId) }),
+  });
+
+  return {
+    ...calls,
+    create: ({ computation, ...draft }) => calls.create(draft, (row) => registry.insertComputedTrait({ ...row, computation })),
+    update: (id, { computation, ...draft }) => calls.update(id, draft, computation === undefined ? {} : { computation }),
+    async preview(computation, sample) {
+      await caughtUp();
+      const definition = { computation };
+      const found: { profileId: ProfileId; userId: string; value: Json }[] = [];
+      let count = 0;
+      for (const { values } of walker.present(definition)) {
+        count += values.length;
+        for (const { profileId, userId, value } of values) {
+          if (profileId !== null && found.length < sample) found.push({ profileId, userId, value });
+        }
+        await nextTurn();
+      }
+      return { count, profiles: walker.total(definition), sample: found };
+    },
+  };
+}
+
+type Kind<Id, One extends Computed, View> = {
+  kind: One["kind"];
+  find: (id: Id) => One | Problem;
+  view: (one: One) => View;
+};
+
+/** The calls that audiences and computed traits have in common. */
+function createCalls<Id, One extends Computed, View>(
+  { registry, editor, syncs }: Pick<Parts, "registry" | "editor" | "syncs">,
+  { kind, find, view }: Kind<Id, One, View>,
+) {
+  type Shown = View & { destinationIds: DestinationId[]; syncing: SyncProgress | null };
+  const show = (one: One): Shown => ({
+    ...view(one),
+    destinationIds: editor.destinationsOf(one.row.sourceId),
+    syncing: syncs.progress(one.id),
+  });
+  const shown = (found: Computed | Problem): Shown | Problem => (isProblem(found) ? found : show(found as One));
+
+  return {
+    list: (): Shown[] => registry.all().flatMap((computed) => (computed.kind === kind ? [show(computed as One)] : [])),
+    get: (id: Id): Shown | Problem => shown(find(id)),
+    create: async (...args: Parameters<Editor["create"]>): Promise<Shown | Problem> => shown(await editor.create(...args)),
+    async update(id: Id, draft: Partial<Draft>, definition: DefinitionChange): Promise<Shown | Problem> {
+      const one = find(id);
+      return isProblem(one) ? one : shown(await editor.update(one, draft, definition));
+    },
+    async delete(id: Id): Promise<Problem | null> {
+      const one = find(id);
+      if (isProblem(one)) return one;
+      await editor.delete(one);
+      return null;
+    },
+    async sync(id: Id): Promise<SyncCounts | Problem> {
+      const one = find(id);
+      return isProblem(one) ? one : syncs.run(one.id);
+    },
+  };
+}
+
+/** Without duplicates, and spelled as in the store. */
 function listOf(members: readonly string[]): string[] {
   return [...new Set(members.map(nameOf))];
 }

@@ -1,4 +1,4 @@
-/** What is told and what is noted as told are one commit: a failure in the middle of either leaves nothing behind. */
+/** A message and the record that it was sent are one commit: a failure in the middle of either leaves nothing behind. */
 
 import { afterEach, expect, test } from "vitest";
 import { openTestStore, request } from "../../store/store.fixture.ts";
@@ -25,16 +25,16 @@ const bought = (userId: string) => ({
   text: JSON.stringify({ type: "track", userId, event: "Bought" }),
 });
 
-/** Profiles and audiences on a store that fails once, at the told value that is asked for. */
+/** Profiles and audiences on a store that fails once, at the chosen write of a last sent value. */
 function startFailing() {
   const { db, store } = openTestStore();
   let failsAt = Infinity;
-  db.function("hookyard_told", () => {
+  db.function("hookyard_sent", () => {
     failsAt -= 1;
     if (failsAt === 0) throw new Error("the store failed in the middle");
     return 0;
   });
-  db.exec("CREATE TRIGGER told_in_the_middle AFTER INSERT ON computed_values BEGIN SELECT hookyard_told(); END");
+  db.exec("CREATE TRIGGER sent_in_the_middle AFTER INSERT ON computed_values BEGIN SELECT hookyard_sent(); END");
   const clock = createSteppedClock();
   const activity = new Activity();
   const changes = createChangeFeed();
@@ -60,7 +60,7 @@ function startFailing() {
     failAt(nth: number): void {
       failsAt = nth;
     },
-    /** UserIds of the messages from audiences, and those that are noted as told. */
+    /** UserIds of the messages from audiences, and those that are recorded as sent. */
     said: () => db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
     noted: () => db.prepare("SELECT user_id FROM computed_values ORDER BY user_id").pluck().all(),
     events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
@@ -103,7 +103,7 @@ test("an audience that cannot be made leaves no source, and its key stays free",
   expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [] })).toMatchObject({ key: "buyers" });
 });
 
-test("who asks for a sync while one is under way gets the next, and both end", async () => {
+test("a sync requested while one is running runs after it, and both end", async () => {
   const app = startFailing();
   await app.send(users);
   const made = app.audiences.create({ name: "Buyers", rule });
@@ -118,7 +118,7 @@ test("who asks for a sync while one is under way gets the next, and both end", a
   expect(app.said()).toEqual(users);
 });
 
-test("one that is deleted or changed in the middle of its sync is told no further", async () => {
+test("a sync stops sending when its audience is deleted or changed in the middle", async () => {
   const app = startFailing();
   await app.send(users);
   const deleted = app.audiences.create({ name: "Buyers", rule });

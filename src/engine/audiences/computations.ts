@@ -1,6 +1,6 @@
 /**
- * Puts audiences and computed traits together: all that `app.ts` needs to know of them. Profiles call `onApplied` within
- * the transaction in which they change.
+ * Assembles audiences and computed traits for `app.ts`. Profiles call `onApplied` within the transaction in which they
+ * change.
  */
 
 import type { AudienceId, SourceId } from "../../domain/ids.ts";
@@ -12,15 +12,12 @@ import type { Changes, Configuration } from "../pipeline.ts";
 import type { Audiences, ComputedTraits, ProfileValues } from "../profile-pipeline.ts";
 import type { Atomically, ComputedStore, ProfileChange, ProfileStore, RuleStore } from "../profile-ports.ts";
 import { createStopping } from "../stopping.ts";
-import { createAudiences } from "./audiences.ts";
-import { createComputedTraits } from "./computed-traits.ts";
-import { createLive } from "./live.ts";
-import { createMaker } from "./make.ts";
-import { createPeriods } from "./periods.ts";
-import { Rechecks } from "./rechecks.ts";
+import { createAudiences, createComputedTraits } from "./audiences.ts";
+import { createEditor } from "./editor.ts";
+import { createLive, Rechecks } from "./live.ts";
+import { createNotifier } from "./notifier.ts";
 import { createRegistry } from "./registry.ts";
-import { Syncs } from "./sync.ts";
-import { createTeller } from "./tell.ts";
+import { createPeriods, Syncs } from "./sync.ts";
 import { createWalker } from "./walk.ts";
 
 type ComputationsOptions = {
@@ -31,7 +28,7 @@ type ComputationsOptions = {
   activity: Activity;
   changes: Changes;
   isSuppressed: (userId: string) => boolean;
-  /** Resolves when every message that is committed by now is in the profiles. */
+  /** Resolves when every message committed so far is in the profiles. */
   caughtUp: () => Promise<void>;
   report: (error: unknown) => void;
 };
@@ -41,11 +38,11 @@ type Computations = {
   computedTraits: ComputedTraits;
   onApplied(changes: readonly ProfileChange[]): void;
   sourceOf(audience: AudienceId): SourceId | undefined;
-  /** What receivers were told of a user. */
+  /** The values of a user that were sent to receivers. */
   valuesOf(userId: string): ProfileValues;
   start(): void;
   stop(): void;
-  /** After the store was emptied. */
+  /** Called after the store was emptied. */
   reload(): void;
 };
 
@@ -53,21 +50,21 @@ export function createComputations(options: ComputationsOptions): Computations {
   const { store, configuration, clock, changes, report } = options;
   const registry = createRegistry({ store, changes });
   const walker = createWalker(options);
-  const teller = createTeller({
+  const notifier = createNotifier({
     ...options,
     source: (id) => configuration.source(id),
     now: () => clock.now(),
     seed: () => configuration.settings().seed,
     onRecheck: (at) => rechecks.note(at),
-    onTold: (computed) => registry.note(computed),
+    onNotified: (computed) => registry.note(computed),
   });
-  const syncs = new Syncs({ ...options, registry, walker, teller, onEnded: () => periods.arm() });
-  const rechecks: Rechecks = new Rechecks({ ...options, registry, walker, teller });
+  const syncs = new Syncs({ ...options, registry, walker, notifier, onEnded: () => periods.arm() });
+  const rechecks: Rechecks = new Rechecks({ ...options, registry, walker, notifier });
   const periods = createPeriods({ registry, syncs, clock, report });
-  const live = createLive({ store, registry, teller, clock });
-  const maker = createMaker({ ...options, registry, syncs, onChange: arm });
+  const live = createLive({ store, registry, notifier, clock });
+  const editor = createEditor({ ...options, registry, syncs, onChange: arm });
   const stopping = createStopping();
-  const parts = { ...options, registry, maker, syncs, walker, teller };
+  const parts = { ...options, registry, editor, syncs, walker, notifier };
   const audiences = createAudiences(parts);
   const computedTraits = createComputedTraits(parts);
 
@@ -99,7 +96,7 @@ export function createComputations(options: ComputationsOptions): Computations {
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,
     valuesOf(userId) {
       const values: ProfileValues = { memberships: [], computed: [] };
-      for (const { sourceId, value, since } of store.toldOf(userId)) {
+      for (const { sourceId, value, since } of store.lastSentFor(userId)) {
         const computed = registry.ofSource(sourceId);
         if (computed === undefined || value === null) continue;
         const { name, key } = computed.row;
@@ -109,7 +106,7 @@ export function createComputations(options: ComputationsOptions): Computations {
       return values;
     },
     start() {
-      maker.forgetDeleted().catch(report);
+      editor.removeLeftovers().catch(report);
       syncs.start();
       arm();
     },
@@ -118,7 +115,7 @@ export function createComputations(options: ComputationsOptions): Computations {
       periods.stop();
       rechecks.stop();
       syncs.stop();
-      maker.stop();
+      editor.stop();
     },
     reload() {
       registry.reload();

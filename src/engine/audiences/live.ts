@@ -1,22 +1,33 @@
 /**
- * Audiences and computed traits that follow each event: looked at in the transaction in which a profile changes, and
- * only those that ask for something that has changed. What time alone changes comes by `rechecks.ts`.
+ * Audiences and computed traits that follow each event. They are evaluated in the transaction in which a profile changes,
+ * only those that depend on what changed; and they are rechecked when time alone may change a value: an event leaves a
+ * window, and the user leaves with it. Each last sent value that may change so has a `recheckAt`; one timer on the clock
+ * is set to the earliest.
  */
 
-import type { Clock } from "../clock/clock.ts";
-import type { ComputedStore, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import type { Activity, Work } from "../clock/activity.ts";
+import type { Clock, ClockTimer } from "../clock/clock.ts";
+import type { Atomically, ComputedStore, ProfileChange, ProfileStore } from "../profile-ports.ts";
+import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { needsOfAll, valueOf, type Computed } from "./computed.ts";
+import type { Notifier, UserValue } from "./notifier.ts";
 import type { Registry } from "./registry.ts";
-import type { Teller, UserValue } from "./tell.ts";
+import type { Walker } from "./walk.ts";
+
+/** Users rechecked between two turns of the event loop. */
+const slice = 100;
+
+/** After the store failed. */
+const retryMs = 500;
 
 type LiveOptions = {
-  store: Pick<ProfileStore, "facts"> & Pick<ComputedStore, "toldOf">;
+  store: Pick<ProfileStore, "facts"> & Pick<ComputedStore, "lastSentFor">;
   registry: Registry;
-  teller: Teller;
+  notifier: Notifier;
   clock: Clock;
 };
 
-export function createLive({ store, registry, teller, clock }: LiveOptions): { onApplied(changes: readonly ProfileChange[]): void } {
+export function createLive({ store, registry, notifier, clock }: LiveOptions): { onApplied(changes: readonly ProfileChange[]): void } {
   return {
     onApplied(changes) {
       const now = clock.now();
@@ -27,9 +38,9 @@ export function createLive({ store, registry, teller, clock }: LiveOptions): { o
         else users.push(value);
       };
       for (const change of changes) {
-        // Receivers know the ids of before by themselves, and hear that those are over.
+        // To receivers a former userId is a user of its own, who leaves.
         for (const userId of change.formerUserIds) {
-          for (const computed of liveOnesThatTold(userId)) add(computed, { userId, value: null, until: null });
+          for (const computed of liveOnesThatSent(userId)) add(computed, { userId, value: null, until: null });
         }
         const { profileId, userId } = change;
         if (userId === null) continue;
@@ -37,17 +48,106 @@ export function createLive({ store, registry, teller, clock }: LiveOptions): { o
         if (affected.length === 0) continue;
         const facts = store.facts(profileId, needsOfAll(affected), now);
         for (const computed of affected) {
-          if (!("members" in computed.asks)) add(computed, { userId, ...valueOf(computed.asks, facts, now) });
+          const { definition } = computed;
+          if (!("members" in definition)) add(computed, { userId, ...valueOf(definition, facts, now) });
         }
       }
-      teller.tell(values);
+      notifier.notify(values);
     },
   };
 
-  function liveOnesThatTold(userId: string): Computed[] {
-    return store.toldOf(userId).flatMap(({ sourceId }) => {
+  function liveOnesThatSent(userId: string): Computed[] {
+    return store.lastSentFor(userId).flatMap(({ sourceId }) => {
       const computed = registry.ofSource(sourceId);
-      return computed !== undefined && computed.isLive && !("members" in computed.asks) ? [computed] : [];
+      return computed !== undefined && computed.isLive && !("members" in computed.definition) ? [computed] : [];
     });
+  }
+}
+
+type RechecksOptions = {
+  store: ComputedStore & Atomically;
+  registry: Registry;
+  walker: Walker;
+  notifier: Notifier;
+  clock: Clock;
+  activity: Activity;
+  caughtUp: () => Promise<void>;
+  report: (error: unknown) => void;
+};
+
+export class Rechecks {
+  readonly #options: RechecksOptions;
+  #timer: { at: number; timer: ClockTimer } | null = null;
+  #retry: RealTimer | null = null;
+  #running: Work | null = null;
+  #stopped = false;
+
+  constructor(options: RechecksOptions) {
+    this.#options = options;
+  }
+
+  /** Sets the timer from the store: at a start, and after a reset. */
+  start(): void {
+    this.#timer?.timer.cancel();
+    this.#timer = null;
+    const { registry, store } = this.#options;
+    for (const { row } of registry.live()) {
+      const at = store.nextRecheckAt(row.sourceId);
+      if (at !== null) this.note(at);
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.timer.cancel();
+    this.#retry?.cancel();
+  }
+
+  /** A value may change at `at`. A recheck that finds no change does no harm. */
+  note(at: number): void {
+    if (this.#stopped || this.#running !== null || (this.#timer !== null && this.#timer.at <= at)) return;
+    this.#timer?.timer.cancel();
+    const timer = this.#options.clock.schedule(at, () => {
+      this.#timer = null;
+      this.#fire();
+    });
+    this.#timer = { at, timer };
+  }
+
+  #fire(): void {
+    const work = this.#options.activity.begin();
+    this.#running = work;
+    this.#run()
+      .then(
+        () => {
+          this.#running = null;
+          if (!this.#stopped) this.start();
+        },
+        (error: unknown) => {
+          this.#running = null;
+          if (this.#stopped) return;
+          this.#options.report(error);
+          this.#retry = startTimer(retryMs, () => this.start());
+        },
+      )
+      .finally(() => work.end());
+  }
+
+  async #run(): Promise<void> {
+    const { registry, store, walker, notifier, clock, caughtUp } = this.#options;
+    await caughtUp();
+    for (const { id } of registry.live()) {
+      for (;;) {
+        const computed = registry.get(id);
+        if (this.#stopped || computed === undefined || !computed.isLive) break;
+        const due = store.dueForRecheck(computed.row.sourceId, clock.now(), slice);
+        if (due.length === 0) break;
+        store.atomically(() => {
+          const values = due.map(({ userId }) => walker.currentValue(computed, userId));
+          notifier.notify([[computed, values]]);
+        });
+        await nextTurn();
+      }
+    }
   }
 }

@@ -1,4 +1,4 @@
-/** All audiences and computed traits, in memory and in the store, and which of them a change of a profile can affect. */
+/** All audiences and computed traits, in memory and in the store, and which of them a profile change can affect. */
 
 import { evaluate } from "../../domain/evaluate.ts";
 import type { AudienceId, ComputedTraitId, SourceId } from "../../domain/ids.ts";
@@ -7,17 +7,19 @@ import type { Changes } from "../pipeline.ts";
 import type { Audience, ComputedStore, ComputedTrait, ProfileChange } from "../profile-ports.ts";
 import { audienceOf, computedTraitOf, needsOfAll, type AudienceComputed, type Computed, type TraitComputed } from "./computed.ts";
 
-/** What a sync notes down while it runs, and what a user may change. */
+/** What a running sync records, and what a user may change. */
 type Changed = Partial<Omit<Audience, "id"> & Omit<ComputedTrait, "id">>;
+
+const noFacts = { traits: new Map(), events: new Map() };
 
 export type Registry = ReturnType<typeof createRegistry>;
 
 export function createRegistry({ store, changes }: { store: ComputedStore; changes: Changes }) {
   let all = new Map<string, Computed>();
-  /** Ids of live ones, by the names of traits and events that they ask for. */
+  /** Ids of live ones, by the names of the traits and events that they depend on. */
   let byTrait = new Map<string, string[]>();
   let byEvent = new Map<string, string[]>();
-  /** Ids of live ones that hold for a user of whom nothing is known. */
+  /** Ids of live ones that are true for a user without traits and events. */
   let ofNobody: string[] = [];
 
   function index(): void {
@@ -28,8 +30,8 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
       if (!computed.isLive) continue;
       const { traits, events } = needsOfAll([computed]);
       for (const name of traits) byTrait.set(name, [...(byTrait.get(name) ?? []), computed.id]);
-      if ("rule" in computed.asks && evaluate(computed.asks.rule, { traits: new Map(), events: new Map() }, 0).value)
-        ofNobody.push(computed.id);
+      const { definition } = computed;
+      if ("rule" in definition && evaluate(definition.rule, noFacts, 0).value) ofNobody.push(computed.id);
       for (const name of events.keys()) byEvent.set(name, [...(byEvent.get(name) ?? []), computed.id]);
     }
   }
@@ -44,9 +46,13 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
   function keep<One extends Computed>(computed: One): One {
     const before = all.get(computed.id);
     all.set(computed.id, computed);
-    if (before?.asks !== computed.asks || before.isLive !== computed.isLive) index();
+    if (before?.definition !== computed.definition || before.isLive !== computed.isLive) index();
     note(computed);
     return computed;
+  }
+
+  function live(): Computed[] {
+    return [...all.values()].filter(({ isLive }) => isLive);
   }
 
   function note({ kind, id }: Pick<Computed, "kind" | "id">): void {
@@ -54,7 +60,7 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
   }
 
   return {
-    /** Also after a transaction that failed: memory is ahead of the store then. */
+    /** Also needed after a transaction that failed, when memory is ahead of the store. */
     reload,
     note,
     all: (): Computed[] => [...all.values()],
@@ -82,10 +88,10 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
       index();
       note(computed);
     },
-    live: (): Computed[] => [...all.values()].filter(({ isLive }) => isLive),
-    /** Live ones that may have another value for the profile now. */
+    live,
+    /** Live ones whose value for the profile may have changed. */
     affectedBy({ traits, events, rejoined, isNew }: ProfileChange): Computed[] {
-      if (rejoined && !isNew) return [...all.values()].filter(({ isLive, asks }) => isLive && !("members" in asks));
+      if (rejoined && !isNew) return live().filter(({ definition }) => !("members" in definition));
       const ids = new Set<string>(isNew ? ofNobody : []);
       for (const name of traits) for (const id of byTrait.get(name) ?? []) ids.add(id);
       for (const name of events) for (const id of byEvent.get(name) ?? []) ids.add(id);

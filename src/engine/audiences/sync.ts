@@ -1,34 +1,34 @@
 /**
- * A sync tells receivers all that differs from what they were told last: everybody at the first one. It goes in slices,
- * each of them one commit with a turn of the event loop behind it; `openSync` says in the store that one is under way,
- * so that after a crash it begins anew, and finds only what is still to be told.
+ * A sync sends every value that differs from the value last sent; the first one sends all. It runs in slices, each of
+ * them one commit followed by a turn of the event loop. In the store, `openSync` says that a sync is running, so that
+ * it starts again after a crash, and then finds only what still has to be sent.
  *
- * Two syncs of one audience never run at once: who asks meanwhile gets the one after.
+ * Two syncs of one audience never run at the same time: a request during a sync runs the next one.
  */
 
 import type { Atomically } from "../profile-ports.ts";
 import type { Activity } from "../clock/activity.ts";
-import type { Clock } from "../clock/clock.ts";
+import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { SyncProgress } from "../profile-pipeline.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Computed } from "./computed.ts";
 import type { Registry } from "./registry.ts";
-import type { Teller, Told } from "./tell.ts";
+import type { Notifier, SyncCounts } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
 
-/** When the store refused a slice (a full disk), the sync goes on after this time of the wall. */
+/** When the store refused a slice (a full disk), the sync continues after this real time. */
 const retryMs = 500;
 
 type SyncsOptions = {
   store: Atomically;
   registry: Registry;
   walker: Walker;
-  teller: Teller;
+  notifier: Notifier;
   clock: Clock;
   activity: Activity;
-  /** Every message that is committed by now has to be in the profiles first. */
+  /** Resolves when every message committed so far is in the profiles. */
   caughtUp: () => Promise<void>;
-  /** One has come to its end. */
+  /** A sync ended, or is no longer waiting for its retry. */
   onEnded: () => void;
   report: (error: unknown) => void;
 };
@@ -36,9 +36,9 @@ type SyncsOptions = {
 export class Syncs {
   readonly #options: SyncsOptions;
   readonly #running = new Map<string, Promise<unknown>>();
-  readonly #next = new Map<string, Promise<Told>>();
+  readonly #next = new Map<string, Promise<SyncCounts>>();
   readonly #progress = new Map<string, SyncProgress>();
-  /** Until they are tried again. */
+  /** Until they are retried. */
   readonly #failed = new Set<string>();
   #retry: RealTimer | null = null;
   #state: "new" | "running" | "stopped" = "new";
@@ -47,7 +47,7 @@ export class Syncs {
     this.#options = options;
   }
 
-  /** Also those that a stop or a crash has interrupted, and those that were asked for before. */
+  /** Also resumes syncs that a stop or a crash interrupted, and those requested before. */
   start(): void {
     this.#state = "running";
     this.#resume();
@@ -64,7 +64,7 @@ export class Syncs {
     this.#retry?.cancel();
   }
 
-  /** It runs, or will go on by itself after a failure. */
+  /** It is running, or will be retried after a failure. */
   isUnderWay(id: string): boolean {
     return this.#running.has(id) || this.#failed.has(id);
   }
@@ -73,7 +73,7 @@ export class Syncs {
     return this.#progress.get(id) ?? null;
   }
 
-  async run(id: string): Promise<Told> {
+  async run(id: string): Promise<SyncCounts> {
     if (this.#state !== "running") return { entered: 0, left: 0 };
     const running = this.#running.get(id);
     if (running === undefined) return this.#start(id);
@@ -90,7 +90,7 @@ export class Syncs {
     return next;
   }
 
-  #start(id: string): Promise<Told> {
+  #start(id: string): Promise<SyncCounts> {
     const { activity } = this.#options;
     const work = activity.begin();
     const sync = this.#sync(id)
@@ -98,7 +98,7 @@ export class Syncs {
         if (this.#state === "stopped") return { entered: 0, left: 0 };
         this.#options.registry.reload();
         this.#failed.add(id);
-        this.#retry ??= startTimer(retryMs, () => this.#tryAgain());
+        this.#retry ??= startTimer(retryMs, () => this.#retryFailed());
         throw error;
       })
       .finally(() => {
@@ -111,48 +111,53 @@ export class Syncs {
     return sync;
   }
 
-  #tryAgain(): void {
+  #retryFailed(): void {
     this.#retry = null;
     this.#failed.clear();
     this.#resume();
     this.#options.onEnded();
   }
 
-  async #sync(id: string): Promise<Told> {
+  async #sync(id: string): Promise<SyncCounts> {
     const { registry, clock } = this.#options;
-    const begun = registry.get(id);
-    if (begun === undefined) return { entered: 0, left: 0 };
-    if (begun.row.openSync === null) registry.change(begun, { openSync: { startedAt: clock.now(), entered: 0, left: 0 } });
+    const before = registry.get(id);
+    if (before === undefined) return { entered: 0, left: 0 };
+    if (before.row.openSync === null) {
+      registry.change(before, { openSync: { startedAt: clock.now(), entered: 0, left: 0 } });
+    }
     await this.#options.caughtUp();
     while (!(await this.#walk(id))) continue;
-    const ended = this.#current(id);
-    const openSync = ended?.row.openSync ?? null;
-    if (ended === null || openSync === null) return { entered: 0, left: 0 };
+    const synced = this.#current(id);
+    const openSync = synced?.row.openSync ?? null;
+    if (synced === null || openSync === null) return { entered: 0, left: 0 };
     const { entered, left } = openSync;
-    registry.change(ended, { openSync: null, lastSync: { at: clock.now(), entered, left }, nextSyncAt: this.#nextSyncAt(ended) });
+    const lastSync = { at: clock.now(), entered, left };
+    registry.change(synced, { openSync: null, lastSync, nextSyncAt: this.#nextSyncAt(synced) });
     return { entered, left };
   }
 
-  /** Answers false when it has to begin anew, because the audience has become another one meanwhile. */
+  /** Returns false when it has to start again, because the definition changed meanwhile. */
   async #walk(id: string): Promise<boolean> {
-    const { store, registry, walker, teller } = this.#options;
-    const begun = this.#current(id);
-    if (begun === null) return true;
-    const progress = { done: 0, total: walker.total(begun.asks) };
+    const { store, registry, walker, notifier } = this.#options;
+    const started = this.#current(id);
+    if (started === null) return true;
+    const progress = { done: 0, total: walker.total(started.definition) };
     this.#progress.set(id, progress);
-    const walk = walker.toSync(begun);
+    const walk = walker.toSync(started);
     for (;;) {
-      // Looked at before each slice: who has it deleted or reset meanwhile does not wait for it.
+      // Checked before each slice, so that a delete or a reset does not have to wait.
       const computed = this.#current(id);
       if (computed === null) return true;
-      if (computed.asks !== begun.asks || computed.isLive !== begun.isLive) return false;
+      const isSame = computed.definition === started.definition && computed.isLive === started.isLive;
+      if (!isSame) return false;
       const step = walk.next();
       if (step.done === true) return true;
       store.atomically(() => {
-        const { entered, left } = teller.tell([[computed, step.value.standings]]);
+        const { entered, left } = notifier.notify([[computed, step.value.values]]);
         const { openSync } = computed.row;
         if (openSync === null || entered + left === 0) return;
-        registry.change(computed, { openSync: { ...openSync, entered: openSync.entered + entered, left: openSync.left + left } });
+        const counts = { entered: openSync.entered + entered, left: openSync.left + left };
+        registry.change(computed, { openSync: { ...openSync, ...counts } });
       });
       progress.done += step.value.seen;
       registry.note(computed);
@@ -160,13 +165,13 @@ export class Syncs {
     }
   }
 
-  /** Null when it is deleted or reset, or all is being stopped. */
+  /** Null when it was deleted or reset, or Hookyard is stopping. */
   #current(id: string): Computed | null {
     const computed = this.#options.registry.get(id);
     return this.#state === "stopped" || computed === undefined || computed.row.openSync === null ? null : computed;
   }
 
-  /** Periods do not move with how long a sync takes; one that was missed is not made up for. */
+  /** Periods do not shift with the duration of a sync; a missed one is not made up for. */
   #nextSyncAt({ row: { sync, nextSyncAt } }: Computed): number | null {
     if (typeof sync === "string") return null;
     const now = this.#options.clock.now();
@@ -174,4 +179,34 @@ export class Syncs {
     const next = (nextSyncAt ?? now) + sync.everyMs;
     return next > now ? next : now + sync.everyMs;
   }
+}
+
+type PeriodsOptions = { registry: Registry; syncs: Syncs; clock: Clock; report: (error: unknown) => void };
+
+/** Syncs on a period of the clock. The timer is a background timer: it never keeps an advance to `idle` going. */
+export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions): { arm(): void; stop(): void } {
+  let timer: ClockTimer | null = null;
+
+  /** A running sync gets its next time when it ends, which calls `arm` again. */
+  function arm(): void {
+    timer?.cancel();
+    timer = null;
+    const times = registry
+      .all()
+      .flatMap(({ id, row: { nextSyncAt } }) => (nextSyncAt === null || syncs.isUnderWay(id) ? [] : [nextSyncAt]));
+    if (times.length > 0) timer = clock.schedule(Math.min(...times), run, { background: true });
+  }
+
+  function run(): void {
+    const now = clock.now();
+    for (const { id, row } of registry.all()) {
+      if (row.nextSyncAt !== null && row.nextSyncAt <= now && !syncs.isUnderWay(id)) syncs.run(id).catch(report);
+    }
+    arm();
+  }
+
+  return {
+    arm,
+    stop: () => timer?.cancel(),
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * What one simulated client has done, newest kept, in memory only: its batches with their tries, and its log. Told by the
- * client's own events, each after it has happened.
+ * What one simulated client has done: its batches with their tries, and its log. In memory only, and limited to the newest.
+ * Written from the client's events, after each has happened.
  *
  *   queued → sending → sent
  *                    → waiting → sending
@@ -12,14 +12,14 @@ import { logLine } from "../../client/client.ts";
 import type { ClientBatch, ClientCall, ClientDetails, ClientLogLine, ClientPage, ClientTry } from "../pipeline.ts";
 import type { Took } from "./client-wire.ts";
 
-/** Batches that are sent or given up. Enough to look back over a run. */
+/** Batches that were sent or have failed. Enough to look back over a run. */
 const maxSettled = 200;
 const maxLines = 1_000;
-/** A call may bring a message id of 32 KB, which its line repeats. */
+/** A call may have a message id of 32 KB, which its line repeats. */
 const maxLogCharacters = 1024 * 1024;
-/** Of a batch or the queue; a batch may have thousands. */
+/** Of a batch or of the queue; a batch may have thousands. */
 const maxCalls = 100;
-/** Says what an answer said; the pages of the ingest port and of most servers are shorter. */
+/** The answers of the ingest port and the error pages of most servers are shorter. */
 const maxAnswerCharacters = 2_000;
 
 export class ClientRecord {
@@ -34,7 +34,7 @@ export class ClientRecord {
   #lastLine = 0;
   #counts: ClientDetails["counts"] = { calls: 0, sent: 0, failed: 0, batches: 0, retries: 0 };
 
-  /** `call` is what a `queued` is about, `took` what a try that has ended took. */
+  /** `call` is the call of a `queued` event; `took` the duration of the try that an event ends. */
   note(event: ClientEvent, call: Pick<ClientCall, "event" | "userId"> | null, took: Took | null): void {
     this.#write(event);
     switch (event.event) {
@@ -137,7 +137,7 @@ export class ClientRecord {
   #ended(event: Extract<ClientEvent, { event: "sent" | "retried" | "failed" }>, took: Took | null): void {
     const batch = this.#underWay.get(event.batchId);
     if (batch === undefined) return;
-    // What is given up while it waits has ended before.
+    // A batch that fails while it waits has no try to end.
     const last = took === null ? undefined : batch.tries.at(-1);
     if (last !== undefined && took !== null) Object.assign(last, resultOf(event, took));
     batch.nextTryAt = event.event === "retried" ? event.nextTryAt : null;

@@ -1,7 +1,7 @@
 /**
- * What the requests of one client travel over. The client library has its sockets from here, so that the pipeline knows of
- * each request: it is work that an advance of the clock waits for, and a test endpoint can hold it. Its deadline is real
- * time until it is held; from then on it is clock time, counted from the same start.
+ * The sockets of one client. The client library gets them from here, so that the pipeline knows of each request: an advance
+ * of the clock waits for it, and a test endpoint can hold it. Its deadline is real time until it is held; from then on it
+ * is clock time, counted from the same start.
  */
 
 import { lookup as lookupAnywhere } from "node:dns";
@@ -14,19 +14,19 @@ import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Trust } from "../deliver/dial.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 
-/** That of the library. */
+/** As in the library. */
 const timeoutMs = 10_000;
 
 export type WireOptions = { clock: Clock; activity: Activity; holds: Holds; trust: Trust };
 
-export type Took = { durationMs: number; simulated: boolean; /** When no answer came. */ failedBy: Outcome };
+export type Took = { durationMs: number; simulated: boolean; /** Without a response. */ failedBy: Outcome };
 
 type Wire = {
-  /** Where the library has its connections from. */
+  /** Opens the library's connections. */
   agent(endpoint: URL): HttpAgent;
-  /** A request goes out. There is one at a time. */
+  /** A request is sent. There is one at a time. */
   begin(): void;
-  /** Null when none was on the wire. */
+  /** Null when no request was on the wire. */
   end(): Took | null;
   close(): void;
 };
@@ -125,7 +125,7 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
   };
 }
 
-/** `localhost` and everything below it is loopback, whatever the machine's resolver says. */
+/** `localhost` and the names below it are loopback, whatever the machine's resolver returns. */
 const lookup: LookupFunction = (host, options, answer) => {
   if (host !== "localhost" && !host.endsWith(".localhost")) return lookupAnywhere(host, options, answer);
   if (options.all === true) {

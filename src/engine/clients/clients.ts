@@ -1,21 +1,20 @@
 /**
- * The simulated clients: what is set up is in the store, what they hold and have done is in memory, as with the clients of
- * other programs. Used through the control API. What they send arrives at the ingest port like anybody's.
+ * The simulated clients, for the control API. Their settings are in the store; what they hold and have done is in memory, as
+ * with the clients of other programs. What they send arrives at the ingest port like that of any client.
  */
 
 import type { SimulatedClient } from "../../domain/configuration.ts";
-import { clientIds, type ClientId } from "../../domain/ids.ts";
-import { conflict, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import { clientIds, sourceIds, type ClientId } from "../../domain/ids.ts";
+import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { ClientStore } from "../store-ports.ts";
-import type { Changes, ClientDetails, Clients, ClientView, Configuration } from "../pipeline.ts";
-import { checkClient } from "./client-draft.ts";
+import type { Changes, ClientDetails, ClientDraft, Clients, ClientView, Configuration } from "../pipeline.ts";
 import type { WireOptions } from "./client-wire.ts";
 import { RunningClient } from "./simulated-client.ts";
 
-/** A batch to our own port takes milliseconds; what is waiting for a retry is lost with the process, as with any client. */
+/** A batch to our own port takes milliseconds; a batch that waits for a retry is lost with the process, as with any client. */
 const stopDeadlineMs = 1500;
 
-/** Of a client that was deleted: for its tries, on the clock. */
+/** The time on the clock that a deleted client has to send what it holds. */
 const deletedDeadlineMs = 60_000;
 
 type ClientsOptions = WireOptions & {
@@ -23,23 +22,24 @@ type ClientsOptions = WireOptions & {
   configuration: Pick<Configuration, "source" | "sourceByWriteKey">;
   changes: Changes;
   seed: () => number;
-  /** Asked again at the start. */
+  /** Read again at the start. */
   ingestUrl: () => string;
 };
 
 type RunningClients = Clients & {
-  /** The ingest port listens. */
+  /** Called when the ingest port listens. */
   start(): void;
   /** Sends what they hold, under a deadline. */
   stop(): Promise<void>;
-  /** What they hold and have done is gone; of `everything`, they too. */
+  /** Removes what they hold and have done; with `everything`, the clients too. */
   reset(what: "messages" | "everything"): void;
 };
 
 export function createClients({ store, configuration, changes, ...options }: ClientsOptions): RunningClients {
+  const { view, details } = createViews(configuration);
   const byId = new Map<ClientId, RunningClient>();
-  /** Deleted ones, until they have sent what they held. */
-  const leaving = new Set<RunningClient>();
+  /** Deleted clients, until they have sent what they held. */
+  const closing = new Set<RunningClient>();
 
   const note = (id: ClientId): void => changes.note("clients", clientIds.format(id));
 
@@ -49,19 +49,15 @@ export function createClients({ store, configuration, changes, ...options }: Cli
     return client;
   }
 
-  const sourceOf = ({ settings }: RunningClient): Pick<ClientView, "sourceId"> => ({
-    sourceId: configuration.sourceByWriteKey(settings.writeKey)?.id ?? null,
-  });
-  const view = (client: RunningClient): ClientView => ({ ...client.view(), ...sourceOf(client) });
-  const details = (client: RunningClient): ClientDetails => ({ ...client.details(), ...sourceOf(client) });
-
-  /** Does it with the client, and answers how it stands then. */
-  function after(id: ClientId, act: (client: RunningClient) => void): ClientDetails | Problem {
+  function withClient<Result>(id: ClientId, act: (client: RunningClient) => Result): Result | Problem {
     const client = byId.get(id);
-    if (client === undefined) return missing(id);
-    act(client);
-    return details(client);
+    return client === undefined ? missing(id) : act(client);
   }
+  const detailsAfter = (id: ClientId, act: (client: RunningClient) => void): ClientDetails | Problem =>
+    withClient(id, (client) => {
+      act(client);
+      return details(client);
+    });
 
   for (const settings of store.clients()) run(settings);
 
@@ -78,54 +74,45 @@ export function createClients({ store, configuration, changes, ...options }: Cli
       note(client.settings.id);
       return details(client);
     },
-    update(id, draft) {
-      const client = byId.get(id);
-      if (client === undefined) return missing(id);
-      const checked = checkClient(draft, client.settings, configuration);
-      if (isProblem(checked)) return checked;
-      const settings = { ...client.settings, ...checked };
-      store.updateClient(settings);
-      client.change(settings);
-      note(id);
-      return details(client);
-    },
-    delete(id) {
-      const client = byId.get(id);
-      if (client === undefined) return missing(id);
-      store.deleteClient(id);
-      byId.delete(id);
-      leaving.add(client);
-      void client.close(deletedDeadlineMs).then(() => leaving.delete(client));
-      note(id);
-      return null;
-    },
-    call(id, type, call) {
-      const client = byId.get(id);
-      if (client === undefined) return missing(id);
-      const made = client.call(type, call);
-      return isProblem(made) ? made : { ...made, client: details(client) };
-    },
-    flush: (id) => after(id, (client) => client.flush()),
-    close: (id, timeoutMs) => after(id, (client) => void client.close(timeoutMs)),
-    reopen: (id) => after(id, (client) => client.reopen()),
-    generate(id, count, perSecond) {
-      const client = byId.get(id);
-      if (client === undefined) return missing(id);
-      if (client.view().state !== "running") return conflict("closed", "The client is closed. Start it again to let it make calls.");
-      client.generate(count, perSecond);
-      return details(client);
-    },
-    stopGenerating: (id) => after(id, (client) => client.stopGenerating()),
-    batches: (id, limit, before) => byId.get(id)?.record.batches(limit, before) ?? missing(id),
-    log: (id, limit, before) => byId.get(id)?.record.log(limit, before) ?? missing(id),
+    update: (id, draft) =>
+      withClient(id, (client) => {
+        const checked = checkClient(draft, client.settings, configuration);
+        if (isProblem(checked)) return checked;
+        const settings = { ...client.settings, ...checked };
+        store.updateClient(settings);
+        client.change(settings);
+        note(id);
+        return details(client);
+      }),
+    delete: (id) =>
+      withClient(id, (client) => {
+        store.deleteClient(id);
+        byId.delete(id);
+        closing.add(client);
+        void client.close(deletedDeadlineMs).then(() => closing.delete(client));
+        note(id);
+        return null;
+      }),
+    call: (id, type, call) =>
+      withClient(id, (client) => {
+        const queued = client.call(type, call);
+        return isProblem(queued) ? queued : { ...queued, client: details(client) };
+      }),
+    flush: (id) => detailsAfter(id, (client) => client.flush()),
+    close: (id, timeoutMs) => detailsAfter(id, (client) => void client.close(timeoutMs)),
+    reopen: (id) => detailsAfter(id, (client) => client.reopen()),
+    generate: (id, count, perSecond) => withClient(id, (client) => client.generate(count, perSecond) ?? details(client)),
+    stopGenerating: (id) => detailsAfter(id, (client) => client.stopGenerating()),
+    batches: (id, limit, before) => withClient(id, (client) => client.record.batches(limit, before)),
+    log: (id, limit, before) => withClient(id, (client) => client.record.log(limit, before)),
     start() {
-      for (const client of byId.values()) client.arrived();
+      for (const client of byId.values()) client.useIngestUrl();
     },
     async stop() {
-      await Promise.all([...byId.values(), ...leaving].map((client) => client.stop(stopDeadlineMs)));
+      await Promise.all([...byId.values(), ...closing].map((client) => client.stop(stopDeadlineMs)));
     },
     reset(what) {
-      for (const client of leaving) client.abandon();
+      for (const client of closing) client.abandon();
       if (what === "messages") {
         for (const client of byId.values()) client.restart();
         return;
@@ -137,6 +124,61 @@ export function createClients({ store, configuration, changes, ...options }: Cli
   };
 }
 
+/** What a client is, with the source that has its write key. */
+function createViews(configuration: Pick<Configuration, "sourceByWriteKey">) {
+  const sourceOf = ({ settings }: RunningClient): Pick<ClientView, "sourceId"> => ({
+    sourceId: configuration.sourceByWriteKey(settings.writeKey)?.id ?? null,
+  });
+  return {
+    view: (client: RunningClient): ClientView => ({ ...client.view(), ...sourceOf(client) }),
+    details: (client: RunningClient): ClientDetails => ({ ...client.details(), ...sourceOf(client) }),
+  };
+}
+
 function missing(id: ClientId): Problem {
   return notFound("client", clientIds.format(id));
+}
+
+// Checks what a user wrote about a client, and fills in what was left out.
+
+/** More than a batch of 500 KB can contain. */
+const maxMessages = 10_000;
+const maxFlushMs = 86_400_000;
+const maxTextLength = 2_000;
+
+type CheckedClient = Omit<SimulatedClient, "id" | "createdAt">;
+
+function checkClient(
+  draft: Partial<ClientDraft>,
+  before: SimulatedClient | null,
+  configuration: Pick<Configuration, "source">,
+): CheckedClient | Problem {
+  const { sourceId, name = before?.name ?? "" } = draft;
+  if (name.trim() === "") return invalid("A client needs a name.");
+  if (sourceId !== undefined && draft.writeKey !== undefined) return invalid("Pass either sourceId or writeKey, not both.");
+  const source = sourceId === undefined ? undefined : configuration.source(sourceId);
+  if (sourceId !== undefined && source === undefined) return invalid(`There is no source ${sourceIds.format(sourceId)}.`);
+  const writeKey = source?.writeKey ?? draft.writeKey ?? before?.writeKey;
+  if (writeKey === undefined) return invalid("A client needs a source, or a write key: pass sourceId or writeKey.");
+  const { flushAt = before?.flushAt ?? 20, flushAfter = before?.flushAfter ?? 5000 } = draft;
+  if (!(Number.isInteger(flushAt) && flushAt >= 1 && flushAt <= maxMessages)) {
+    return invalid(`flushAt must be a whole number of messages from 1 to ${maxMessages}.`);
+  }
+  if (!(Number.isInteger(flushAfter) && flushAfter >= 1 && flushAfter <= maxFlushMs)) {
+    return invalid(`flushAfter must be a whole number of milliseconds from 1 to ${maxFlushMs}.`);
+  }
+  const endpoint = draft.endpoint === undefined ? (before?.endpoint ?? null) : draft.endpoint;
+  if (endpoint !== null && !isHttp(endpoint)) {
+    return invalid("endpoint must be a full http or https URL, such as http://127.0.0.1:4700, or null for Hookyard's own ingest port.");
+  }
+  if (Math.max(name.length, writeKey.length, endpoint?.length ?? 0) > maxTextLength) {
+    return invalid(`The name, the write key and the endpoint can have at most ${maxTextLength} characters each.`);
+  }
+  const { wire = before?.wire ?? "v2.1", strict = before?.strict ?? true } = draft;
+  return { name, writeKey, wire, flushAt, flushAfter, endpoint, strict };
+}
+
+function isHttp(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol);
 }

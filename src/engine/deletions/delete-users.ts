@@ -1,4 +1,4 @@
-/** What deleting users does, within one transaction of the caller. */
+/** Deletes users, within a transaction of the caller: sends the delete messages and removes the profiles. */
 
 import type { Source } from "../../domain/configuration.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
@@ -7,7 +7,8 @@ import type { Configuration } from "../pipeline.ts";
 import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.ts";
 
 export type DeleteUsersOptions = {
-  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> & Pick<ComputedStore, "removeToldOf">;
+  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "sourcesThatKnow" | "removeProfile"> &
+    Pick<ComputedStore, "removeLastSentFor">;
   internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinations">;
 };
@@ -19,14 +20,14 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     const profile = store.profileWithUser(userId);
     const found = { userId, profile, known: profile !== null, others: [], sources: [], messageIds: [] };
     if (profile === null) return [found];
-    const isHeard = ({ id, kind }: Source): boolean =>
+    const hasReceiver = ({ id, kind }: Source): boolean =>
       kind !== "audience" && configuration.destinations().some(({ enabled, sourceIds }) => enabled && sourceIds.includes(id));
     const sources = store.sourcesThatKnow(profile).flatMap((id) => configuration.source(id) ?? []);
     const others = store.userIdsOf(profile).filter((other) => other !== userId);
-    return [{ ...found, others, sources: sources.filter(isHeard) }];
+    return [{ ...found, others, sources: sources.filter(hasReceiver) }];
   }
 
-  /** One delete message for each user and each source that knows the user and is heard. */
+  /** Sends one delete message for each user and each source that knows the user and has an enabled destination. */
   function send(users: readonly Found[]): void {
     const bySource = new Map<Source, Found[]>();
     for (const user of users) for (const each of user.sources) bySource.set(each, [...(bySource.get(each) ?? []), user]);
@@ -44,12 +45,12 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     }
   }
 
-  /** Users of one profile have to be deleted in one go: the profile goes with the first. */
+  /** Users of one profile have to be in the same call, because the profile is removed with the first. */
   return (userIds: readonly string[]): DeletedUser[] => {
     const found = userIds.flatMap(find);
     send(found);
     for (const { userId, others, profile } of found) {
-      for (const each of [userId, ...others]) store.removeToldOf(each);
+      for (const each of [userId, ...others]) store.removeLastSentFor(each);
       if (profile !== null) store.removeProfile(profile);
     }
     return found.map((user) => ({
@@ -65,14 +66,16 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
 function sentence({ known, sources, others }: Found, named: readonly string[]): string {
   if (!known) return "No profile has this userId, so there was nothing to delete.";
   const names = sources.map(({ name }) => name);
-  const made =
+  const sent =
     names.length === 0
-      ? "No source that knows the user has a destination enabled, so no delete message was made."
-      : `A delete message was made for ${listed(names)}.`;
+      ? "No source that knows the user has an enabled destination, so no delete message was created."
+      : `A delete message was created for ${listed(names)}.`;
   const also = others.filter((other) => !named.includes(other)).map((other) => JSON.stringify(other));
   const rest =
-    also.length === 0 ? "" : ` The profile had the userId ${listed(also)} too; to receivers that is another user, who was not named.`;
-  return `The profile was removed. ${made}${rest}`;
+    also.length === 0
+      ? ""
+      : ` The profile also had the userId ${listed(also)}; to receivers that is another user, which the request did not name.`;
+  return `The profile was removed. ${sent}${rest}`;
 }
 
 function listed(names: readonly string[]): string {

@@ -1,14 +1,14 @@
 /**
- * Deletion requests: kept with the users that are still to be deleted, carried out in slices of one transaction each, and
- * gone on with after a crash. From the moment a request is kept its users are suppressed, so that nothing of them comes in
- * behind it; what had come in before is followed to its end first.
+ * Deletion requests: stored with the users that are still to be deleted, processed in slices of one transaction each, and
+ * continued after a crash. When a request is stored, its users are suppressed, so that no later message of theirs is
+ * accepted. Messages that were accepted before are first applied to the profiles.
  */
 
+import type { DeletionState } from "../../domain/deletion.ts";
 import { nameOf } from "../../domain/facts.ts";
-import { deletionIds, messageIds, type DeletionId } from "../../domain/ids.ts";
+import { deletionIds, messageIds, type DeletionId, type MessageRowId } from "../../domain/ids.ts";
 import { conflict, notFound } from "../../domain/problem.ts";
 import { isSettled } from "../../domain/states.ts";
-import type { DeletionState } from "../../domain/deletion.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Change, ChangeFeed, Changes } from "../pipeline.ts";
@@ -22,7 +22,7 @@ import type { SuppressionControl } from "./suppressions.ts";
 /** Users deleted between two turns of the event loop. */
 const slice = 50;
 
-/** When the store refused a slice (a full disk), the request is gone on with after this time of the wall. */
+/** When the store refused a slice (a full disk), the request continues after this real time. */
 const retryMs = 500;
 
 type DeletionsOptions = DeleteUsersOptions & {
@@ -31,7 +31,7 @@ type DeletionsOptions = DeleteUsersOptions & {
   clock: Pick<Clock, "now">;
   activity: Activity;
   changes: Changes & Pick<ChangeFeed, "subscribe">;
-  /** Resolves when what was taken in by now is in the profiles. */
+  /** Resolves when every message accepted so far is in the profiles. */
   caughtUp: () => Promise<void>;
   report: (error: unknown) => void;
 };
@@ -39,60 +39,146 @@ type DeletionsOptions = DeleteUsersOptions & {
 type DeletionControl = Deletions & {
   start(): void;
   stop(): void;
-  /** After the store was emptied. */
+  /** Called after the store was emptied. */
   reload(): void;
 };
 
 export function createDeletions(options: DeletionsOptions): DeletionControl {
-  const { store, suppressions, changes, report } = options;
-  const deleteUsers = createDeleteUsers(options);
+  const { store, suppressions, changes, clock } = options;
+  const states = createStates(options);
+  const runs = createRuns(options, states);
   const stopping = createStopping();
-  const running = new Set<DeletionId>();
-  /** The last known state of each request, and which message belongs to which. */
-  const states = new Map<DeletionId, DeletionState>();
-  const ofMessage = new Map<string, DeletionId>();
-  let retry: RealTimer | null = null;
+
+  const view = (deletion: Deletion): DeletionView => ({ ...deletion, state: states.of(deletion.id, isRunning(deletion)) });
+  const missing = (id: DeletionId) => notFound("deletion request", deletionIds.format(id));
+
+  function insert(userIds: readonly string[], suppress: boolean): DeletionId {
+    try {
+      return store.atomically(() => {
+        const id = store.insertDeletion({ suppress, requestedAt: clock.now(), userIds });
+        if (suppress) suppressions.suppress(userIds, id);
+        return id;
+      });
+    } catch (error) {
+      suppressions.reload();
+      throw error;
+    }
+  }
+
+  return {
+    start() {
+      states.reload();
+      runs.resume();
+    },
+    stop() {
+      stopping.stop();
+      states.stop();
+      runs.stop();
+    },
+    reload: states.reload,
+    list(limit, before) {
+      const { items, ...page } = store.deletions(limit, before);
+      return { ...page, items: items.map(view) };
+    },
+    get(id) {
+      const deletion = store.deletion(id);
+      return deletion === null ? undefined : view(deletion);
+    },
+    create: stopping.guard(async (userIds, suppress) => {
+      const id = insert([...new Set(userIds.map(nameOf))], suppress);
+      states.note(id);
+      await runs.run(id);
+      const deletion = store.deletion(id);
+      return deletion === null ? missing(id) : view(deletion);
+    }),
+    delete(id) {
+      const deletion = store.deletion(id);
+      if (deletion === null) return missing(id);
+      if (isRunning(deletion)) {
+        return conflict("deletion_under_way", "The request is still running. Delete it after it has ended.");
+      }
+      store.deleteDeletion(id);
+      states.remove(id);
+      changes.note("deletions", deletionIds.format(id));
+      return null;
+    },
+  };
+}
+
+function isRunning({ users }: Deletion): boolean {
+  return users.some(({ deleted }) => deleted === null);
+}
+
+/** The states of the requests, which follow from those of their delete messages. Notes each that changes. */
+function createStates({ store, changes, report }: Pick<DeletionsOptions, "store" | "changes" | "report">) {
+  /** The last known state of each request. */
+  const known = new Map<DeletionId, DeletionState>();
+  const requestOf = new Map<string, DeletionId>();
   let stopped = false;
 
-  const isUnderWay = ({ users }: Deletion): boolean => users.some(({ deleted }) => deleted === null);
-
-  function stateOf(id: DeletionId, underWay: boolean): DeletionState {
-    if (underWay) return "queued";
+  function stateOf(id: DeletionId, running: boolean): DeletionState {
+    if (running) return "queued";
     const state = store.stateOfMessages(id);
-    return state === null || state === "filtered" || state === "duplicate" || state === "rejected" ? "nothing_to_send" : state;
+    const isNotSent = state === null || state === "filtered" || state === "duplicate" || state === "rejected";
+    return isNotSent ? "nothing_to_send" : state;
   }
-  const view = (deletion: Deletion): DeletionView => ({ ...deletion, state: stateOf(deletion.id, isUnderWay(deletion)) });
 
   function note(id: DeletionId): void {
     const state = stateOf(id, store.usersToDelete(id, 1).length > 0);
-    if (states.get(id) === state) return;
-    states.set(id, state);
+    if (known.get(id) === state) return;
+    known.set(id, state);
     changes.note("deletions", deletionIds.format(id));
-  }
-
-  function remember(): void {
-    states.clear();
-    ofMessage.clear();
-    for (const { messageId, deletionId } of store.deleteMessages()) {
-      ofMessage.set(messageIds.format(messageId), deletionId);
-      if (!states.has(deletionId)) note(deletionId);
-    }
   }
 
   changes.subscribe((lines: Change[]) => {
     if (stopped) return;
     const { ids = [], count = 0 } = lines.find(({ area }) => area === "messages") ?? {};
-    // With more changes than ids any request that still moves may be meant.
-    const moving = [...states].flatMap(([id, state]) => (state === "nothing_to_send" || isSettled(state) ? [] : [id]));
+    const affected = new Set(ids.flatMap((id) => requestOf.get(id) ?? []));
+    // With more changes than ids, any request whose messages are not settled may be affected.
+    if (count > ids.length) {
+      for (const [id, state] of known) if (state !== "nothing_to_send" && !isSettled(state)) affected.add(id);
+    }
     try {
-      for (const id of new Set([...ids.flatMap((each) => ofMessage.get(each) ?? []), ...(count > ids.length ? moving : [])])) note(id);
+      for (const id of affected) note(id);
     } catch (error) {
-      // The feed's other listeners and the process itself do not depend on whether this can be read.
+      // Other listeners of the feed must not depend on whether the store can be read.
       report(error);
     }
   });
 
-  /** Users of one profile together, however far apart they were named. */
+  return {
+    of: stateOf,
+    note,
+    addMessages(id: DeletionId, messages: readonly MessageRowId[]): void {
+      for (const message of messages) requestOf.set(messageIds.format(message), id);
+    },
+    remove(id: DeletionId): void {
+      known.delete(id);
+      for (const [message, request] of requestOf) if (request === id) requestOf.delete(message);
+    },
+    reload(): void {
+      known.clear();
+      requestOf.clear();
+      for (const { messageId, deletionId } of store.deleteMessages()) {
+        requestOf.set(messageIds.format(messageId), deletionId);
+        if (!known.has(deletionId)) note(deletionId);
+      }
+    },
+    stop(): void {
+      stopped = true;
+    },
+  };
+}
+
+/** Deletes the users of the requests. */
+function createRuns(options: DeletionsOptions, states: ReturnType<typeof createStates>) {
+  const { store, changes, report } = options;
+  const deleteUsers = createDeleteUsers(options);
+  const running = new Set<DeletionId>();
+  let retry: RealTimer | null = null;
+  let stopped = false;
+
+  /** Keeps the users of one profile together, however far apart they were named. */
   function* slices(userIds: readonly string[]): Generator<string[]> {
     const left = new Set(userIds);
     let users = new Set<string>();
@@ -111,18 +197,19 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
     if (users.size > 0) yield [...users];
   }
 
-  async function carryOut(id: DeletionId): Promise<void> {
+  async function deleteAll(id: DeletionId): Promise<void> {
     await options.caughtUp();
-    const places = new Map(store.usersToDelete(id, Number.MAX_SAFE_INTEGER).map(({ userId, place }) => [userId, place]));
+    const rows = store.usersToDelete(id, Number.MAX_SAFE_INTEGER);
+    const places = new Map(rows.map(({ userId, place }) => [userId, place]));
     for (const userIds of slices([...places.keys()])) {
-      // A reset may have come meanwhile.
+      // A reset may have removed the request meanwhile.
       if (stopped || store.usersToDelete(id, 1).length === 0) return;
       const deleted = store.atomically(() => {
         const users = deleteUsers(userIds);
         for (const user of users) store.putDeleted(id, places.get(user.userId) ?? 0, user);
         return users;
       });
-      for (const message of deleted.flatMap((user) => user.messageIds)) ofMessage.set(messageIds.format(message), id);
+      for (const user of deleted) states.addMessages(id, user.messageIds);
       changes.noteGone("profiles", deleted.length);
       await nextTurn();
     }
@@ -132,14 +219,14 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
     const work = options.activity.begin();
     running.add(id);
     try {
-      await carryOut(id);
+      await deleteAll(id);
     } catch (error) {
       if (stopped) return;
       retry ??= startTimer(retryMs, resume);
       throw error;
     } finally {
       running.delete(id);
-      if (!stopped) note(id);
+      if (!stopped) states.note(id);
       work.end();
     }
   }
@@ -149,59 +236,12 @@ export function createDeletions(options: DeletionsOptions): DeletionControl {
     for (const id of store.unfinishedDeletions()) if (!running.has(id)) run(id).catch(report);
   }
 
-  function keep(userIds: readonly string[], suppress: boolean): DeletionId {
-    try {
-      return store.atomically(() => {
-        const id = store.insertDeletion({ suppress, requestedAt: options.clock.now(), userIds });
-        if (suppress) suppressions.suppress(userIds, id);
-        return id;
-      });
-    } catch (error) {
-      suppressions.reload();
-      throw error;
-    }
-  }
-
-  const missing = (id: DeletionId) => notFound("deletion request", deletionIds.format(id));
-
   return {
-    start() {
-      remember();
-      resume();
-    },
-    stop() {
+    run,
+    resume,
+    stop(): void {
       stopped = true;
-      stopping.stop();
       retry?.cancel();
-    },
-    reload: remember,
-    list(limit, before) {
-      const { items, ...page } = store.deletions(limit, before);
-      return { ...page, items: items.map(view) };
-    },
-    get(id) {
-      const deletion = store.deletion(id);
-      return deletion === null ? undefined : view(deletion);
-    },
-    create: stopping.guard(async (userIds, suppress) => {
-      const id = keep([...new Set(userIds.map(nameOf))], suppress);
-      note(id);
-      await run(id);
-      const deletion = store.deletion(id);
-      return deletion === null ? missing(id) : view(deletion);
-    }),
-    delete(id) {
-      const deletion = store.deletion(id);
-      if (deletion === null) return missing(id);
-      if (isUnderWay(deletion)) {
-        const message = "The request is still being carried out. Wait for its end, and delete it then.";
-        return conflict("deletion_under_way", message);
-      }
-      store.deleteDeletion(id);
-      states.delete(id);
-      for (const [message, of] of ofMessage) if (of === id) ofMessage.delete(message);
-      changes.note("deletions", deletionIds.format(id));
-      return null;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Users whose messages are not taken in any more: in memory, since every message asks, and in the store. */
+/** Users whose messages are no longer accepted: in the store, and in memory because every message is checked. */
 
 import { nameOf } from "../../domain/facts.ts";
 import type { DeletionId } from "../../domain/ids.ts";
@@ -15,7 +15,7 @@ type SuppressionsOptions = {
 
 export type SuppressionControl = Suppressions & {
   isSuppressed(userId: string): boolean;
-  /** In a transaction of the caller, who reloads when it fails. */
+  /** Within a transaction of the caller, who calls `reload` when it fails. */
   suppress(userIds: readonly string[], deletion: DeletionId): void;
   reload(): void;
 };

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { curl, hasCurl } from "../../../test/support/foreign-clients.ts";
 import { startEndpoints, testAuthority } from "../../../test/support/running-endpoints.ts";
 import { certificateHosts, createAuthority } from "./authority.ts";
-import { makeCertificate } from "./certificate.ts";
+import { createCertificate } from "./certificate.ts";
 
 const day = 86_400_000;
 const folders: string[] = [];
@@ -83,7 +83,7 @@ describe("the certificates of the HTTPS port", () => {
     const stolen = createPrivateKey(readFileSync(join(dataDir, "certificates", "authority.key.pem")));
     const issuer = { name: "Hookyard local authority", privateKey: stolen, publicKey: createPublicKey(stolen) };
     const [notBefore, notAfter] = [new Date(Date.now() - day), new Date(Date.now() + day)];
-    const { pem, privateKey } = makeCertificate({ name: host, issuer, use: "server", hosts: [host], notBefore, notAfter });
+    const { pem, privateKey } = createCertificate({ name: host, issuer, use: "server", hosts: [host], notBefore, notAfter });
     const server = createServer({ cert: pem, key: privateKey.export({ type: "pkcs8", format: "pem" }) });
     server.on("tlsClientError", () => {});
     const port = await new Promise<number>((resolve) =>

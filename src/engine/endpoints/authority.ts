@@ -1,23 +1,23 @@
 /**
  * The certificate authority of this installation and the certificates of the HTTPS port, one for each fault of a
- * certificate. Made at first use, kept as PEM in `<dataDir>/certificates/` for the owner alone, and made anew before
- * they run out. The sending side trusts the authority; nothing is ever installed on the machine.
+ * certificate. Created at first use, stored as PEM in `<dataDir>/certificates/`, readable by the owner only, and renewed
+ * before they expire. The sending side trusts the authority; nothing is ever installed on the machine.
  */
 
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { wallClockNow as machineTime } from "../real-time.ts";
-import { makeCertificate } from "./certificate.ts";
+import { createCertificate } from "./certificate.ts";
 import type { Certificate, Issuer } from "./certificate.ts";
 
-/** A certificate with its private key, both PEM. The same object as long as it is not renewed. */
+/** A certificate with its private key, both PEM. The same object until it is renewed. */
 export type Identity = { cert: string; key: string };
 
 export type Authority = {
-  /** The authority's certificate, for those who are to trust it. */
+  /** The authority's certificate, for clients that should trust it. */
   authorityPem(): string;
-  /** What the HTTPS port shows for a host name; null for a client that names none. */
+  /** The certificate of the HTTPS port for a host name; null for a client that sends none. */
   identityFor(host: string | null): Identity;
 };
 
@@ -27,46 +27,46 @@ export type CertificateHost = (typeof certificateHosts)[number];
 const day = 86_400_000;
 const authorityName = "Hookyard local authority";
 const authorityDays = 3_650;
-/** Some systems refuse server certificates that live longer than 398 days. */
+/** Some systems refuse server certificates that are valid for more than 398 days. */
 const serverDays = 365;
-/** Nobody leaves a test run going for a month. */
-const renewedBeforeDays = 30;
+/** No test run lasts for a month. */
+const renewBeforeDays = 30;
 
 type AuthorityOptions = {
-  /** Null keeps all in memory. */
+  /** Null: in memory only. */
   dataDir: string | null;
-  /** Certificates live by the wall, for TLS on both sides does. */
+  /** Certificates use real time, as TLS does on both sides. */
   wallClockNow?: () => number;
 };
 
 export function createAuthority({ dataDir, wallClockNow = machineTime }: AuthorityOptions): Authority {
   const folder = createFolder(dataDir);
-  const kept = new Map<string, Kept>();
+  const cached = new Map<string, Pair>();
 
-  const obtain = (name: string, isGood: (certificate: X509Certificate) => boolean, make: () => Certificate): Kept => {
-    const known = kept.get(name) ?? readPair(folder.read(name));
+  const obtain = (name: string, isGood: (certificate: X509Certificate) => boolean, create: () => Certificate): Pair => {
+    const known = cached.get(name) ?? readPair(folder.read(name));
     if (known !== null && isGood(known.certificate)) {
-      kept.set(name, known);
+      cached.set(name, known);
       return known;
     }
-    const { pem, privateKey } = make();
+    const { pem, privateKey } = create();
     const identity = { cert: pem, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
-    const made = { identity, certificate: new X509Certificate(pem) };
-    kept.set(name, made);
+    const created = { identity, certificate: new X509Certificate(pem) };
+    cached.set(name, created);
     folder.write(name, identity);
-    return made;
+    return created;
   };
 
   const isInForce = (certificate: X509Certificate): boolean =>
-    Date.parse(certificate.validFrom) <= wallClockNow() && Date.parse(certificate.validTo) > wallClockNow() + renewedBeforeDays * day;
+    Date.parse(certificate.validFrom) <= wallClockNow() && Date.parse(certificate.validTo) > wallClockNow() + renewBeforeDays * day;
   const isPast = (certificate: X509Certificate): boolean => Date.parse(certificate.validTo) < wallClockNow();
   const lifetime = (days: number) => ({ notBefore: new Date(wallClockNow() - day), notAfter: new Date(wallClockNow() + days * day) });
 
-  const authority = (): Kept =>
+  const authority = (): Pair =>
     obtain(
       "authority",
       (certificate) => certificate.ca && isInForce(certificate),
-      () => makeCertificate({ name: authorityName, issuer: null, use: "authority", hosts: [], ...lifetime(authorityDays) }),
+      () => createCertificate({ name: authorityName, issuer: null, use: "authority", hosts: [], ...lifetime(authorityDays) }),
     );
 
   const authorityAsIssuer = (): Issuer => {
@@ -74,18 +74,18 @@ export function createAuthority({ dataDir, wallClockNow = machineTime }: Authori
     return { name: authorityName, publicKey: certificate.publicKey, privateKey: createPrivateKey(identity.key) };
   };
 
-  const selfSigned = (host: CertificateHost): Kept =>
+  const selfSigned = (host: CertificateHost): Pair =>
     obtain(host, isInForce, () =>
-      makeCertificate({ name: host, issuer: null, use: "server", hosts: ownNames(host), ...lifetime(serverDays) }),
+      createCertificate({ name: host, issuer: null, use: "server", hosts: ownNames(host), ...lifetime(serverDays) }),
     );
 
-  const signed = (host: CertificateHost): Kept => {
+  const signed = (host: CertificateHost): Pair => {
     const isExpired = host === "expired.localhost";
     return obtain(
       host,
       (certificate) => (isExpired ? isPast : isInForce)(certificate) && certificate.verify(authority().certificate.publicKey),
       () =>
-        makeCertificate({
+        createCertificate({
           name: host,
           issuer: authorityAsIssuer(),
           use: "server",
@@ -105,14 +105,14 @@ export function createAuthority({ dataDir, wallClockNow = machineTime }: Authori
   };
 }
 
-type Kept = { identity: Identity; certificate: X509Certificate };
+type Pair = { identity: Identity; certificate: X509Certificate };
 
 function ownNames(host: CertificateHost): string[] {
   return [host, "localhost", "127.0.0.1"];
 }
 
-/** Null for what is not there, is damaged, or does not belong together. */
-function readPair(identity: Identity | null): Kept | null {
+/** Null for a pair that is missing, damaged, or does not match. */
+function readPair(identity: Identity | null): Pair | null {
   if (identity === null) return null;
   try {
     const certificate = new X509Certificate(identity.cert);
@@ -133,7 +133,7 @@ function createFolder(dataDir: string | null) {
         return null;
       }
     },
-    /** Where the folder cannot be written, the certificates last as long as the process. */
+    /** When the folder cannot be written, the certificates last as long as the process. */
     write(name: string, { cert, key }: Identity): void {
       if (folder === null) return;
       try {

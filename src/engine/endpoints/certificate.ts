@@ -1,8 +1,7 @@
-/** Makes one X.509 certificate on P-256 (RFC 5280). Pure but for its keys, which are drawn by Node. */
+/** Creates one X.509 certificate on P-256 (RFC 5280). Why without a library: docs/decisions/0020-own-certificates.md. */
 
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { bitString, boolean, explicit, implicit, integer, objectIdentifier, octetString, sequence, set, time, utf8String } from "./der.ts";
 
 export type Issuer = { name: string; publicKey: KeyObject; privateKey: KeyObject };
 
@@ -21,7 +20,7 @@ export type Certificate = { pem: string; publicKey: KeyObject; privateKey: KeyOb
 
 const ecdsaWithSha256 = sequence(objectIdentifier("1.2.840.10045.4.3.2"));
 
-export function makeCertificate(request: CertificateRequest): Certificate {
+export function createCertificate(request: CertificateRequest): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const issuer = request.issuer ?? { name: request.name, publicKey, privateKey };
   const content = sequence(
@@ -62,7 +61,7 @@ function extensions({ use, hosts }: CertificateRequest, publicKey: KeyObject, is
   ];
 }
 
-/** Whoever trusts the authority trusts it for names and addresses of this machine and no others. */
+/** The authority is trusted for names and addresses of this machine only. */
 const loopbackOnly = sequence(
   explicit(
     0,
@@ -96,4 +95,79 @@ function toPem(der: Uint8Array): string {
       .toString("base64")
       .match(/.{1,64}/g) ?? [];
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+}
+
+// The few kinds of DER that a certificate consists of (ITU-T X.690).
+
+function sequence(...parts: Uint8Array[]): Uint8Array {
+  return tagged(0x30, Buffer.concat(parts));
+}
+
+function set(...parts: Uint8Array[]): Uint8Array {
+  return tagged(0x31, Buffer.concat(parts));
+}
+
+/** A positive whole number from big-endian bytes. */
+function integer(bytes: Uint8Array): Uint8Array {
+  const start = Math.min(
+    bytes.findIndex((byte) => byte !== 0),
+    bytes.byteLength - 1,
+  );
+  const digits = start === -1 ? Buffer.alloc(1) : bytes.subarray(start);
+  return tagged(0x02, (digits[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.alloc(1), digits]) : digits);
+}
+
+function boolean(value: boolean): Uint8Array {
+  return tagged(0x01, Buffer.from([value ? 0xff : 0]));
+}
+
+function objectIdentifier(dotted: string): Uint8Array {
+  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
+  return tagged(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
+}
+
+function utf8String(text: string): Uint8Array {
+  return tagged(0x0c, Buffer.from(text));
+}
+
+function octetString(bytes: Uint8Array): Uint8Array {
+  return tagged(0x04, bytes);
+}
+
+/** `unused` bits of the last byte do not count. */
+function bitString(bytes: Uint8Array, unused = 0): Uint8Array {
+  return tagged(0x03, Buffer.concat([Buffer.from([unused]), bytes]));
+}
+
+/** UTCTime until 2049 and GeneralizedTime from then on, as RFC 5280 requires. */
+function time(at: Date): Uint8Array {
+  const digits = at.toISOString().replace(/[-:T]|\.\d+/g, "");
+  return at.getUTCFullYear() < 2050 ? tagged(0x17, Buffer.from(digits.slice(2))) : tagged(0x18, Buffer.from(digits));
+}
+
+/** A context tag around a whole value, `[n] EXPLICIT`, or around a sequence's members. */
+function explicit(tag: number, content: Uint8Array): Uint8Array {
+  return tagged(0xa0 | tag, content);
+}
+
+/** A context tag in the place of a string's own, `[n] IMPLICIT`. */
+function implicit(tag: number, content: Uint8Array): Uint8Array {
+  return tagged(0x80 | tag, content);
+}
+
+function tagged(tag: number, content: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from([tag]), length(content.byteLength), content]);
+}
+
+function length(size: number): Uint8Array {
+  if (size < 0x80) return Buffer.from([size]);
+  const bytes: number[] = [];
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  return Buffer.from([0x80 | bytes.length, ...bytes]);
+}
+
+function base128(value: number): number[] {
+  const bytes = [value & 0x7f];
+  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.unshift((rest & 0x7f) | 0x80);
+  return bytes;
 }

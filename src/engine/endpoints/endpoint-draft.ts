@@ -1,23 +1,24 @@
-/** What a test endpoint may be. The contract has checked the shapes; here the values are. */
+/** Checks the values of a test endpoint; the contract has checked the shapes. And the programs for the usual cases. */
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Step, TestEndpoint } from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { conflict, invalid, isProblem } from "../../domain/problem.ts";
 import type { Problem } from "../../domain/problem.ts";
-import type { EndpointDraft } from "../pipeline.ts";
+import type { EndpointDraft, EndpointPreset } from "../pipeline.ts";
+import type { CertificateHost } from "./authority.ts";
 
 const maxNameLength = 200;
 const maxPathLength = 200;
-/** A program is read by people. */
+/** More than anybody reads. */
 const maxSteps = 1_000;
-/** A step's time is written in milliseconds; more than a day is a slip. */
+/** Times are written in milliseconds; more than a day is a mistake. */
 const maxWaitMs = 86_400_000;
 const maxBodyLength = 1024 * 1024;
 
 type Checked = Omit<TestEndpoint, "id" | "createdAt">;
 
-/** The endpoint that comes of a draft, or of changes to `present`. */
+/** The endpoint of a draft, or `present` with the changes of the draft. */
 export function checkDraft(
   draft: Partial<EndpointDraft>,
   present: TestEndpoint | null,
@@ -29,7 +30,7 @@ export function checkDraft(
   const path = draft.path === undefined ? (present?.path ?? freePath(name, taken)) : checkPath(draft.path, present, taken);
   if (isProblem(path)) return path;
   const steps = draft.steps === undefined ? (present?.steps ?? []) : draft.steps;
-  if (steps.length > maxSteps) return invalid(`A program has at most ${maxSteps} steps.`);
+  if (steps.length > maxSteps) return invalid(`A program can have at most ${maxSteps} steps.`);
   for (const [index, step] of steps.entries()) {
     const wrong = findWrong(step);
     if (wrong !== null) return invalid(`Step ${index + 1}: ${wrong}`, { step: index });
@@ -67,13 +68,14 @@ function freePath(name: string, taken: (path: string) => boolean): string {
 
 function findWrong(step: Step): string | null {
   const { times, chance, status, delayMs, forMs, body, headers = {} } = step;
-  if (times !== undefined && (!Number.isSafeInteger(times) || times < 1)) return "`times` is a whole number from 1.";
-  if (chance !== undefined && !(chance >= 0 && chance <= 1)) return "`chance` is a share from 0 to 1.";
+  if (times !== undefined && (!Number.isSafeInteger(times) || times < 1)) return "`times` must be a whole number of at least 1.";
+  if (chance !== undefined && !(chance >= 0 && chance <= 1)) return "`chance` must be a number from 0 to 1.";
   if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= highestStatus))
-    return `\`status\` is a whole number from 200 to ${highestStatus}.`;
-  if (step.do === "redirect" && status !== undefined && (status < 300 || status > 399)) return "a redirect has a `status` from 300 to 399.";
-  if (!isWait(delayMs)) return "`delayMs` is from 0 to 86400000 (24 hours).";
-  if (!isWait(forMs)) return "`forMs` is from 0 to 86400000 (24 hours).";
+    return `\`status\` must be a whole number from 200 to ${highestStatus}.`;
+  if (step.do === "redirect" && status !== undefined && (status < 300 || status > 399))
+    return "the `status` of a redirect must be from 300 to 399.";
+  if (!isWait(delayMs)) return "`delayMs` must be from 0 to 86400000 (24 hours).";
+  if (!isWait(forMs)) return "`forMs` must be from 0 to 86400000 (24 hours).";
   if (body !== undefined && body.length > maxBodyLength) return "`body` is longer than 1 MB.";
   return (
     Object.entries(headers)
@@ -92,6 +94,35 @@ function findWrongHeader([name, value]: [string, string]): string | null {
     validateHeaderValue(name, value);
     return null;
   } catch {
-    return `the header ${JSON.stringify(name)} is not one that HTTP allows.`;
+    return `HTTP does not allow the header ${JSON.stringify(name)}.`;
   }
+}
+
+const ok: Step = { do: "answer", status: 200 };
+
+/** With a `host`, the fault is the certificate that the HTTPS port shows for that name. */
+export const presets: EndpointPreset[] = [
+  preset("always-200", "Always 200", ok),
+  preset("503-three-times", "503 three times, then 200", { do: "answer", status: 503, times: 3 }, ok),
+  preset("times-out", "Times out", { do: "hang" }),
+  preset("flaky-30", "Flaky: 30 % of the requests get 503", { do: "answer", status: 503, chance: 0.3 }, ok),
+  preset("resets", "Resets the connection", { do: "reset" }),
+  preset("closes", "Closes without an answer", { do: "close" }),
+  preset("garbage", "Answers with garbage", { do: "garbage" }),
+  preset("cut-short", "Cuts the answer short", { do: "truncate" }),
+  preset("drips", "Drips the answer over 10 s", { do: "drip" }),
+  preset("slow", "Slow: 200 after 4.5 s", { ...ok, delayMs: 4_500 }),
+  preset("redirects", "Redirects", { do: "redirect", status: 302 }),
+  certificatePreset("self-signed.localhost", "Self-signed certificate"),
+  certificatePreset("expired.localhost", "Expired certificate"),
+  certificatePreset("wrong-host.localhost", "Certificate for another host"),
+  certificatePreset("valid.localhost", "Valid certificate"),
+];
+
+function preset(name: string, title: string, ...steps: Step[]): EndpointPreset {
+  return { name, title, steps, after: "repeat-last" };
+}
+
+function certificatePreset(host: CertificateHost, title: string): EndpointPreset {
+  return { ...preset(`${host.replace(".localhost", "")}-certificate`, title, ok), host };
 }

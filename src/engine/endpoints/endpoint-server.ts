@@ -1,7 +1,7 @@
 /**
- * The two ports of the test endpoints, HTTP and HTTPS: it listens, reads whole requests and hands them on, and answers
- * by itself what is not HTTP. Started and stopped by the endpoints; knows no programs. Every method is let through,
- * and nothing that arrives ends the process.
+ * The two ports of the test endpoints, HTTP and HTTPS: listens, reads whole requests and passes them on, and refuses
+ * what is not HTTP. Started and stopped by the endpoints; knows no programs. Every method is allowed, and no input ends
+ * the process.
  */
 
 import { createServer as createHttpServer } from "node:http";
@@ -15,25 +15,25 @@ import { answerBadInput, arrivalLimits, close, listen, serveRequests } from "../
 import type { Authority, Identity } from "./authority.ts";
 import type { Exchange } from "./serve-step.ts";
 
-/** Thirty times the largest delivery: whoever sends more has taken this for something else. */
+/** Thirty times the largest delivery: anything larger was not meant for a webhook. */
 const maxBody = 1024 * 1024;
-/** What is over the limit is read to its end, so that the client sees its answer; up to here. */
+/** A body over the limit is read to its end, up to this size, so that the client receives the answer. */
 const maxDiscarded = 64 * 1024 * 1024;
 
 const serverOptions: ServerOptions = {
-  // Longer than any client keeps an idle connection: a connection that we end between two requests looks like a fault.
+  // Longer than any client keeps an idle connection: one that we close between two requests looks like a fault.
   keepAliveTimeout: 75_000,
-  // A client on this machine needs milliseconds for these; who takes longer drips its request.
+  // A client on this machine needs milliseconds for these; one that takes longer drips its request.
   ...arrivalLimits({ headersMs: 10_000, requestMs: 60_000 }),
 };
 
 export type EndpointRequest = Exchange & {
   tls: boolean;
   method: string;
-  /** As it came, query included. */
+  /** As received, including the query. */
   url: string;
   rawHeaders: readonly string[];
-  /** As much as was kept; `bodyLength` says how much came. */
+  /** The part that was kept; `bodyLength` is the size of the whole body. */
   body: Uint8Array;
   bodyLength: number;
   tooLarge: boolean;
@@ -81,7 +81,7 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
     if (identity !== withoutName) https.setSecureContext(identity);
     withoutName = identity;
   });
-  for (const server of [http, https]) answerBadInput(server, problem(405, "no_proxy", "A test endpoint is no proxy."));
+  for (const server of [http, https]) answerBadInput(server, problem(405, "no_proxy", "A test endpoint is not a proxy."));
 
   return {
     async start() {
@@ -101,7 +101,7 @@ export function createEndpointServer({ host, port, tlsPort, authority, receive }
   };
 }
 
-/** Reads the whole request before anything is done about it. */
+/** Reads the whole request before it is served. */
 function readRequest(exchange: Exchange, tls: boolean, receive: (request: EndpointRequest) => void): void {
   const { request, response } = exchange;
   const chunks: Buffer[] = [];
@@ -128,7 +128,7 @@ function readRequest(exchange: Exchange, tls: boolean, receive: (request: Endpoi
     if (bodyLength > maxDiscarded) request.socket.destroy();
   });
   request.on("end", finish);
-  // A client that goes in the middle of its request has sent none.
+  // A client that disconnects in the middle of its request has sent none.
   request.on("error", () => {});
 }
 
@@ -142,7 +142,7 @@ export function answerJson(response: ServerResponse, status: number, code: strin
   response.end(body);
 }
 
-/** TLS contexts, made anew only when a certificate has been renewed. */
+/** TLS contexts, created again only when a certificate was renewed. */
 function createContexts(authority: Authority): (host: string) => SecureContext {
   const contexts = new WeakMap<Identity, SecureContext>();
   return (host) => {
@@ -153,7 +153,7 @@ function createContexts(authority: Authority): (host: string) => SecureContext {
   };
 }
 
-/** TLS hides the TCP socket below it; both have the same client. */
+/** Identifies the TCP socket below a TLS socket: both have the same client. */
 function clientOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
 }

@@ -6,7 +6,7 @@ import { createEndpointStore, startEndpoints, unwrap } from "../../../test/suppo
 import type { Step } from "../../domain/configuration.ts";
 import type { DestinationId, EndpointId } from "../../domain/ids.ts";
 import type { EndpointDraft } from "../pipeline.ts";
-import { presets } from "./presets.ts";
+import { presets } from "./endpoint-draft.ts";
 
 const track = (number: number): string =>
   JSON.stringify({ type: "track", event: "Signed Up", userId: `u${number}`, messageId: `m${number}` });

@@ -1,37 +1,39 @@
 /**
- * What one test endpoint has received, newest kept, in memory only. Taking a request in copies and parses nothing, so
- * that a flood of them costs little; its message and signature are looked at when somebody reads it.
+ * The newest requests that one test endpoint has received, in memory only. Adding a request copies and parses nothing, so
+ * that a flood of them costs little; its message and signature are read when the list is.
  */
 
 import { createHmac } from "node:crypto";
 import type { DestinationId, EndpointId, ReceivedRequestId } from "../../domain/ids.ts";
+import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import type { MessageFacts } from "../../domain/program.ts";
+import { messageTypes } from "../../domain/states.ts";
 import type { ReceivedRequest } from "../pipeline.ts";
-import { readMessageFacts } from "./message-facts.ts";
 
-/** Enough to look back over a run; a list longer than that is searched by messages, not by what arrived. */
+/** Enough to look back over a run; longer histories are searched by message. */
 const maxRequests = 1_000;
-/** With a dozen endpoints under load this stays a third of the 300 MB that the whole process may take. */
+/** A dozen endpoints under load take a third of the 300 MB of the whole process. */
 const maxBytes = 8 * 1024 * 1024;
-/** Twice the largest message, so every payload is kept whole; attempts keep as much of an answer. */
+/** Twice the largest message, so that every payload is kept whole; attempts keep as much of an answer. */
 const maxBodyKept = 64 * 1024;
 
 export type KnownSecret = { destinationId: DestinationId; name: string; secret: string };
 
 export type NewReceivedRequest = Pick<ReceivedRequest, "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status"> & {
-  /** Names and values in turn, as they came. */
+  /** Names and values in turn, as received. */
   rawHeaders: readonly string[];
-  /** The whole body; the recording cuts it. */
+  /** The whole body; `add` cuts it. */
   body: Uint8Array;
   bodyLength: number;
 };
 
-/** The status is filled in when the answer's head goes out. */
+/** The status is set when the head of the answer is sent. */
 type ReceivedEntry = { status: number | null };
 
 type Entry = ReceivedEntry &
   Omit<NewReceivedRequest, "status"> & {
     bytes: number;
-    /** Read at once where the kept part of the body would not tell. */
+    /** Read at once when the body was cut. */
     read: Pick<ReceivedRequest, "message" | "signature"> | null;
   };
 
@@ -139,4 +141,33 @@ function withoutSlack(body: Uint8Array): Uint8Array {
 
 function copyOf(bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(bytes);
+}
+
+const unknown: MessageFacts = { type: null, messageId: null, event: null, userId: null };
+
+/** What a delivered payload says about its message: enough to match a step and to name it in a list. */
+export function readMessageFacts(body: Uint8Array): MessageFacts {
+  const payload = parse(body);
+  if (!isObject(payload)) return unknown;
+  const type = messageTypes.find((known) => known === payload["type"]) ?? null;
+  return {
+    type,
+    messageId: text(payload, "messageId"),
+    event: text(payload, type === "group" ? "groupId" : type === "page" || type === "screen" ? "name" : "event"),
+    userId: text(payload, "userId") ?? text(payload, "User ID"),
+  };
+}
+
+function parse(body: Uint8Array): Json | undefined {
+  if (body.byteLength === 0) return undefined;
+  try {
+    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function text(payload: JsonObject, member: string): string | null {
+  const value = payload[member];
+  return typeof value === "string" ? value : null;
 }

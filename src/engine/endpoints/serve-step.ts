@@ -1,8 +1,8 @@
 /**
- * One request and the step that serves it: what the step does happens on the socket itself, and what it waits for is a
- * time of the clock. Called by the endpoints for each request; never decides which step it is.
+ * Serves one request as a step of the program says, on the socket itself; what it waits for is a time of the clock. Called by
+ * the endpoints for each request; never chooses the step.
  *
- * While it waits, the attempt at the other end of the socket, when it is one of ours, is told that it is held.
+ * While it waits, the attempt at the other end of the socket, when it is ours, is held.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,9 +10,8 @@ import type { Socket } from "node:net";
 import type { Step } from "../../domain/configuration.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Holdable, Holds } from "../clock/activity.ts";
-import { answerOf } from "./step-answer.ts";
 
-/** Twice the documented deadline of five seconds: a drip without a duration never makes it. */
+/** Twice the documented deadline of five seconds, so that a drip without a duration always times out. */
 const defaultDripMs = 10_000;
 
 export type Exchange = {
@@ -23,22 +22,22 @@ export type Exchange = {
 };
 
 export type Serving = {
-  /** The endpoint is gone: nothing stays scheduled, and the socket ends. */
+  /** Called when the endpoint is removed: cancels what is scheduled, and destroys the socket. */
   abandon(): void;
 };
 
 type ServeStep = {
   step: Step;
-  /** The endpoint's path, where a redirect leads when the step names no place. */
+  /** The endpoint's path, the target of a redirect without a `Location`. */
   path: string;
   exchange: Exchange;
   clock: Clock;
   holds: Holds;
-  /** The head of an answer goes out. */
+  /** Called when the head of an answer is sent. */
   answered: (status: number) => void;
 };
 
-/** Null when it was done with at once. */
+/** Null when it was served at once. */
 export function serveStep(options: ServeStep): Serving | null {
   const { step, exchange, holds } = options;
   if (exchange.tcp.destroyed) return null;
@@ -99,7 +98,7 @@ function hang({ step, exchange }: ServeStep, wait: Wait): void {
   else wait.forMs(step.forMs, () => exchange.request.socket.destroySoon());
 }
 
-/** The last byte goes out when the time is over, the others evenly before it. */
+/** The last byte is sent when the time is over, the others evenly before it. */
 function drip(options: ServeStep, wait: Wait): void {
   const { step } = options;
   const { response } = options.exchange;
@@ -127,16 +126,16 @@ function writeHead(options: ServeStep): Buffer {
   return body;
 }
 
-/** The waits of one step, one after the other. Its time goes from due time to due time, however late a timer fires. */
+/** The waits of one step, one after the other. Each starts at the due time of the one before, however late its timer fired. */
 type Wait = {
   now(): number;
   until(at: number, run: () => void): void;
   forMs(ms: number, run: () => void): void;
-  /** Until the other side goes. */
+  /** Until the client disconnects. */
   forever(): void;
-  /** Over, in the middle of it. */
+  /** Ends a wait before its time. */
   end(): void;
-  /** Over, and nobody is there any more. */
+  /** Ends a wait after the client disconnected. */
   cancel(): void;
 };
 
@@ -156,13 +155,13 @@ function createWait({ exchange, clock, holds }: ServeStep): Wait {
     state = "waiting";
     waits += 1;
     const wait = waits;
-    // A turn later: what was just written is at the other side before the clock may move.
+    // One turn later, so that the client has received what was just written before the clock may move.
     setImmediate(() => {
       if (state === "waiting" && wait === waits) hold();
     });
   };
   const release = (at: number): void => {
-    // A fast clock can be there before that turn.
+    // A fast clock can be due before that turn.
     if (state === "waiting") hold();
     if (state === "held") attempt?.release(at);
     if (state !== "over") state = "free";
@@ -195,4 +194,53 @@ function createWait({ exchange, clock, holds }: ServeStep): Wait {
     },
     cancel,
   };
+}
+
+type StepAnswer = {
+  path: string;
+  status: number;
+  /** Names and values in turn; `Date` is added to each answer. */
+  headers: string[];
+  hasDate: boolean;
+  body: Buffer;
+};
+
+/** The answer of each step is created once. */
+const answers = new WeakMap<Step, StepAnswer>();
+
+function answerOf(step: Step, path: string): StepAnswer {
+  let answer = answers.get(step);
+  if (answer?.path !== path) {
+    answer = createAnswer(step, path);
+    answers.set(step, answer);
+  }
+  return answer;
+}
+
+/** The bodies of steps that need one and have none. The drip has ten bytes: one a second in 10 s. */
+const standInBody: Partial<Record<Step["do"], Buffer>> = {
+  truncate: Buffer.from("This answer is longer than what will arrive of it.\n"),
+  drip: Buffer.from("drip drip\n"),
+  garbage: Buffer.from([0x00, 0xff, 0xfe, 0x16, 0x03, 0x7f, ...Buffer.from(" this is not HTTP\r\n\r\n")]),
+};
+
+function createAnswer(step: Step, path: string): StepAnswer {
+  const body = step.body === undefined ? (standInBody[step.do] ?? Buffer.alloc(0)) : Buffer.from(step.body);
+  const status = step.status ?? (step.do === "redirect" ? 302 : 200);
+  const headers = Object.entries(step.headers ?? {}).flat();
+  const has = (name: string): boolean => Object.keys(step.headers ?? {}).some((given) => given.toLowerCase() === name);
+  const mayHaveBody = status !== 204 && status !== 304;
+  if (step.do === "redirect" && !has("location")) headers.push("Location", `/${path}?redirected`);
+  if (body.byteLength > 0 && mayHaveBody && !has("content-type")) headers.push("Content-Type", contentType(body));
+  if (mayHaveBody && !has("content-length") && !has("transfer-encoding")) headers.push("Content-Length", String(body.byteLength));
+  return { path, status, headers, hasDate: has("date"), body };
+}
+
+function contentType(body: Buffer): string {
+  try {
+    JSON.parse(body.toString());
+    return "application/json";
+  } catch {
+    return "text/plain; charset=utf-8";
+  }
 }

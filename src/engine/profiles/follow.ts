@@ -1,30 +1,29 @@
 /**
- * Applies messages to profiles, in the order of their rows, within a transaction that the caller holds open. However the
- * messages are cut into slices, the same profiles come of them.
+ * Applies messages to profiles, in the order of their rows, within a transaction of the caller. The resulting profiles do
+ * not depend on how the messages are cut into slices.
  */
 
-import type { MessageRowId, ProfileId } from "../../domain/ids.ts";
+import type { MessageRowId, ProfileId, SourceId } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { FollowedMessage, ProfileChange, ProfileStore } from "../profile-ports.ts";
 import { createIdentities } from "./identity.ts";
-import { Slice } from "./slice.ts";
 
 export type Followed = {
   upTo: MessageRowId;
-  /** Why it ended: no row is left, the time was up before the rows were, or there are more. */
+  /** Why it ended: no row was left, the time was over, or `limit` was reached. */
   end: "no more" | "time" | "limit";
   changes: ProfileChange[];
-  /** Those that were seen. */
+  /** Profiles of the messages. */
   profiles: ProfileId[];
-  /** Messages that could not be read, and were passed over. */
+  /** Messages that could not be parsed, and were skipped. */
   unreadable: MessageRowId[];
 };
 
 type FollowOptions = {
   store: ProfileStore;
-  /** Rows to look at. */
+  /** Rows to read. */
   limit: number;
-  /** Asked after each message; what is left then is for the next slice. */
+  /** Called after each message; the remaining ones are left to the next slice. */
   isTimeUp: () => boolean;
 };
 
@@ -32,7 +31,7 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
   const slice = new Slice(store);
   const identities = createIdentities({
     store,
-    onMake: (profile) => slice.make(profile),
+    onCreate: (profile) => slice.create(profile),
     onMerge: (from, into) => slice.merge(from, into),
     onUser: (profile, userId, before) => slice.user(profile, userId, before),
   });
@@ -82,4 +81,134 @@ export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
 
 function objectOf(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {};
+}
+
+type Seen = { firstAt: number; lastAt: number; events: number };
+
+type Change = {
+  traits: Set<string>;
+  events: Set<string>;
+  rejoined: boolean;
+  formerUserIds: Set<string>;
+};
+
+type SeenEvent = { times: number; properties: Map<string, number> };
+
+/** Names that one message adds to the suggestions: nobody chooses from the names of a message with thousands. */
+const maxNames = 100;
+
+/** The effects of a run of messages: gathered until its end, so that what many of them change is written once. */
+class Slice {
+  readonly #store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user">;
+  readonly #seen = new Map<ProfileId, Seen>();
+  readonly #sources = new Map<ProfileId, Set<SourceId>>();
+  readonly #changes = new Map<ProfileId, Change>();
+  /** Created in this slice, and merged only with profiles created in it. */
+  readonly #created = new Set<ProfileId>();
+  readonly #traits = new Map<string, number>();
+  readonly #events = new Map<string, SeenEvent>();
+
+  constructor(store: Pick<ProfileStore, "touch" | "addSource" | "noteSeen" | "user">) {
+    this.#store = store;
+  }
+
+  create(profile: ProfileId): void {
+    this.#created.add(profile);
+  }
+
+  see(profile: ProfileId, at: number, source: SourceId): void {
+    const seen = this.#seen.get(profile);
+    if (seen === undefined) this.#seen.set(profile, { firstAt: at, lastAt: at, events: 0 });
+    else {
+      seen.firstAt = Math.min(seen.firstAt, at);
+      seen.lastAt = Math.max(seen.lastAt, at);
+    }
+    const sources = this.#sources.get(profile);
+    if (sources?.has(source) === true) return;
+    this.#store.addSource(profile, source);
+    if (sources === undefined) this.#sources.set(profile, new Set([source]));
+    else sources.add(source);
+  }
+
+  traitChanged(profile: ProfileId, name: string): void {
+    this.#change(profile).traits.add(name);
+  }
+
+  noteTraits(names: readonly string[]): void {
+    count(names, this.#traits);
+  }
+
+  /** Called after `see`. */
+  event(profile: ProfileId, event: string, properties: JsonObject): void {
+    const seen = this.#seen.get(profile);
+    if (seen !== undefined) seen.events += 1;
+    this.#change(profile).events.add(event);
+    let known = this.#events.get(event);
+    if (known === undefined) {
+      known = { times: 0, properties: new Map() };
+      this.#events.set(event, known);
+    }
+    known.times += 1;
+    count(Object.keys(properties), known.properties);
+  }
+
+  /** The profile has this userId from now on. */
+  user(profile: ProfileId, userId: string, before: string | null): void {
+    const change = this.#change(profile);
+    change.rejoined = true;
+    change.formerUserIds.delete(userId);
+    if (before !== null) change.formerUserIds.add(before);
+  }
+
+  /** Called before `from` is merged into `into`. */
+  merge(from: ProfileId, into: ProfileId): void {
+    const change = this.#change(into);
+    change.rejoined = true;
+    const former = this.#store.user(from);
+    if (former !== null) change.formerUserIds.add(former);
+    const gone = this.#changes.get(from);
+    for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
+    for (const name of gone?.traits ?? []) change.traits.add(name);
+    for (const name of gone?.events ?? []) change.events.add(name);
+    if (!this.#created.has(from)) this.#created.delete(into);
+    this.#touch(from);
+    this.#changes.delete(from);
+    this.#seen.delete(from);
+    this.#sources.delete(from);
+  }
+
+  /** Writes what was gathered. Returns the changes of each profile, and all profiles in the order of their first message. */
+  finish(): { changes: ProfileChange[]; profiles: ProfileId[] } {
+    for (const profile of this.#seen.keys()) this.#touch(profile);
+    this.#store.noteSeen({ traits: this.#traits, events: this.#events });
+    const changes = [...this.#changes].map(([profileId, { formerUserIds, ...change }]) => {
+      const userId = this.#store.user(profileId);
+      return {
+        profileId,
+        userId,
+        ...change,
+        isNew: this.#created.has(profileId),
+        formerUserIds: [...formerUserIds].filter((former) => former !== userId),
+      };
+    });
+    return { changes, profiles: [...this.#seen.keys()] };
+  }
+
+  #touch(profile: ProfileId): void {
+    const seen = this.#seen.get(profile);
+    if (seen !== undefined) this.#store.touch(profile, seen);
+  }
+
+  #change(profile: ProfileId): Change {
+    let change = this.#changes.get(profile);
+    if (change === undefined) {
+      change = { traits: new Set(), events: new Set(), rejoined: false, formerUserIds: new Set() };
+      this.#changes.set(profile, change);
+    }
+    return change;
+  }
+}
+
+function count(names: readonly string[], counts: Map<string, number>): void {
+  for (const name of names.slice(0, maxNames)) counts.set(name, (counts.get(name) ?? 0) + 1);
 }

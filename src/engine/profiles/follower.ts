@@ -1,16 +1,16 @@
 /**
- * Lets the profiles follow the messages that are committed: read in the order of their rows, in slices, each of them one
- * transaction with the place it reached and with whatever others make of it (`onApplied`). So nothing counts twice or is
- * left out, whenever the process dies, and ingest never waits.
+ * Applies committed messages to the profiles, in the order of their rows, in slices. A slice is one transaction with the
+ * row it reached and with what listeners write (`onApplied`). So no message counts twice or is left out, whenever the
+ * process dies, and ingest never waits.
  *
  * States
- *   idle        everything is followed; a kick begins
- *   following   a slice is about to run; between two of them it rests while ingest or delivery is busy, short while the
- *               event loop has time to spare, else long
- *   waiting     the store refused a slice (a full disk); it is tried again soon
+ *   idle        every message is applied; a kick starts the next slice
+ *   following   a slice is about to run. While ingest or delivery is busy, the follower rests between two slices, and the
+ *               longer the busier the event loop is
+ *   waiting     the store refused a slice (a full disk); it is retried soon
  *   stopped
  *
- * Following and waiting are work that `Activity` knows of.
+ * Following and waiting count as work in `Activity`.
  */
 
 import { profileIds, type MessageRowId } from "../../domain/ids.ts";
@@ -23,26 +23,26 @@ import { startTimer, watchLoop, type RealTimer } from "../real-time.ts";
 import { follow, type Followed } from "./follow.ts";
 
 /**
- * What a slice may take: short beside the 50 ms for which the event loop may be blocked, and long enough for some hundred
- * messages, whose users' rows then share pages: a transaction of 250 writes half as much for each as one of 50.
+ * The duration of a slice: short compared with the 50 ms for which the event loop may be blocked, and long enough for a few
+ * hundred messages. Their users' rows share pages: a transaction of 250 messages writes half as much for each as one of 50.
  */
 const sliceMs = 5;
 
-/** Of that, some is for reading messages in any case. */
-const leastReadingMs = 0.5;
+/** The part of it that is always left for reading messages. */
+const minReadingMs = 0.5;
 
-/** Others are busy when something came in or was sent this lately. The next slice is then this much later, and has what came meanwhile. */
+/** Ingest or delivery counts as busy for `busyMs` after its last work. The next slice then runs `gatherMs` later, with what arrived meanwhile. */
 const busyMs = 50;
 const gatherMs = 100;
 
-/** What others leave of the event loop is shared with them: of a loop with half its time to spare, a slice takes a third; of one with a twentieth, a fortieth. */
+/** The follower takes a part of the event loop's idle time: a third of the loop when half of it is idle, a fortieth when a twentieth is. */
 const restFactor = 2;
-/** But no longer than profiles may stand still. */
-const longestRestMs = 400;
+/** The longest time for which profiles may fall behind. */
+const maxRestMs = 400;
 
-/** Rows that are read for one slice: somewhat more than it comes to, between these. */
-const fewestRows = 32;
-const mostRows = 2048;
+/** Bounds of the rows to read for one slice, which adapt to be somewhat more than it can apply. */
+const minRows = 32;
+const maxRows = 2048;
 
 const retryMs = 500;
 
@@ -51,12 +51,12 @@ export type FollowerOptions = {
   clock: Pick<Clock, "monotonic">;
   activity: Activity;
   changes: Changes;
-  /** What a slice did to profiles, within its transaction: what is written now is written with it, or not at all. */
+  /** Called within the transaction of a slice: what the listener writes is committed with it, or not at all. */
   onApplied: (changes: readonly ProfileChange[]) => void;
   report: (error: unknown) => void;
 };
 
-/** And the newest message that there is by then, for those who follow may commit some. */
+/** With the newest message after the slice, because listeners may commit messages. */
 type Reached = Followed & { newest: MessageRowId };
 
 type Waiter = { upTo: MessageRowId; resolve: () => void; reject: (error: unknown) => void };
@@ -65,19 +65,19 @@ export class Follower {
   readonly #options: FollowerOptions;
   #state: "new" | "running" | "stopped" = "new";
   #work: Work | null = null;
-  /** What an advance of the clock waits for: its own messages, up to the newest of them. What is followed beyond is arrivals. */
+  /** What an advance of the clock waits for: its own messages, up to the newest of them. Later ones are arrivals. */
   #own: { upTo: MessageRowId; work: Work } | null = null;
   #scheduled = false;
   #timer: RealTimer | null = null;
   #failing: unknown = null;
-  #rows = fewestRows;
-  /** What of a slice is for reading messages: less than all of it where others make much of each change. */
+  #rows = minRows;
+  /** The part of a slice for applying messages: less than all of it when listeners take long. */
   #readingMs = sliceMs;
-  /** Slices of one row that are left after one failed for a reason that is not the store's: they find the message. */
+  /** Slices of one row that remain after a failure that is not the store's: they isolate the message. */
   #oneByOne = 0;
   #othersAt = -Infinity;
   #loopShare = watchLoop();
-  /** When the last slice ended, how long it was, and whether others come first now. */
+  /** When the last slice ended, how long it took, and whether others come first now. */
   #endedAt = -Infinity;
   #tookMs = 0;
   #rests = false;
@@ -110,7 +110,7 @@ export class Follower {
     if (origin === "own") this.#followOwn();
   }
 
-  /** All that is committed by now is an advance's own. */
+  /** All messages committed so far belong to the advance. */
   #followOwn(): void {
     const { activity, store } = this.#options;
     if (this.#state !== "running" || !activity.isAdvancing) return;
@@ -123,12 +123,12 @@ export class Follower {
     this.#hurry();
   }
 
-  /** Ingest or delivery did something. */
+  /** Ingest or delivery was active. */
   noteOthers(): void {
     this.#othersAt = this.#options.clock.monotonic();
   }
 
-  /** Resolves when every message that is committed by now is in the profiles; rejects when the store refuses to write them. */
+  /** Resolves when every message committed so far is in the profiles; rejects when the store refuses to write them. */
   caughtUp(): Promise<void> {
     const { upTo, newest } = this.#options.store.followed();
     if (upTo >= newest) return Promise.resolve();
@@ -156,12 +156,12 @@ export class Follower {
     this.#timer = null;
     const rested = this.#options.clock.monotonic() - this.#endedAt;
     const busy = this.#loopShare();
-    const enough = Math.min(longestRestMs, (restFactor * this.#tookMs * busy) / (1 - busy));
+    const enough = Math.min(maxRestMs, (restFactor * this.#tookMs * busy) / (1 - busy));
     if (rested < enough) this.#rest(rested + gatherMs);
     else this.#turn();
   }
 
-  /** Somebody waits: no more rest, and no pause after a failure. */
+  /** A caller waits: ends the rest, or the wait after a failure. */
   #hurry(): void {
     this.#rests = false;
     if (this.#timer === null) return;
@@ -192,12 +192,12 @@ export class Follower {
     this.#failing = null;
     if (this.#oneByOne > 0) this.#oneByOne -= 1;
     try {
-      this.#tell(followed);
+      this.#announce(followed);
     } catch (error) {
       report(error);
     }
     this.#pace(startedAt, followed);
-    this.#goOn(followed);
+    this.#continue(followed);
   }
 
   #slice(startedAt: number): Reached {
@@ -208,22 +208,22 @@ export class Follower {
       const followed = follow({ store, limit, isTimeUp: () => workedMs() > this.#readingMs });
       if (followed.changes.length > 0) onApplied(followed.changes);
       const fitting = this.#readingMs * Math.min(2, sliceMs / workedMs());
-      this.#readingMs = Math.min(sliceMs, Math.max(leastReadingMs, fitting));
-      // Those who follow may have committed messages of their own, and marked them as followed.
+      this.#readingMs = Math.min(sliceMs, Math.max(minReadingMs, fitting));
+      // Listeners may have committed messages of their own, and marked them as followed.
       return { ...followed, ...store.followed() };
     };
     const isOwn = !activity.isAdvancing || this.#own !== null;
     return activity.as(isOwn ? "own" : "arrival", () => store.atomically(slice));
   }
 
-  #tell({ profiles, unreadable }: Followed): void {
-    for (const id of unreadable) this.#options.report(new Error(`Profiles passed over the message in row ${id}: it cannot be read.`));
+  #announce({ profiles, unreadable }: Followed): void {
+    for (const id of unreadable) this.#options.report(new Error(`Profiles skipped the message in row ${id}: it cannot be parsed.`));
     if (profiles.length > 0) this.#options.changes.noteMany("profiles", profiles, profileIds.format, false);
   }
 
   #pace(startedAt: number, { end }: Followed): void {
-    if (end === "limit") this.#rows = Math.min(mostRows, this.#rows * 2);
-    if (end === "time") this.#rows = Math.max(fewestRows, Math.round(this.#rows / 1.25));
+    if (end === "limit") this.#rows = Math.min(maxRows, this.#rows * 2);
+    if (end === "time") this.#rows = Math.max(minRows, Math.round(this.#rows / 1.25));
     const { clock, activity } = this.#options;
     this.#endedAt = clock.monotonic();
     this.#tookMs = this.#endedAt - startedAt;
@@ -231,7 +231,7 @@ export class Follower {
     this.#loopShare();
   }
 
-  #goOn({ upTo, newest }: Reached): void {
+  #continue({ upTo, newest }: Reached): void {
     const isDone = upTo >= newest;
     const reached = this.#waiters.filter((waiter) => isDone || waiter.upTo <= upTo);
     this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
@@ -249,7 +249,7 @@ export class Follower {
       return;
     }
     if (storeFailure(error) === null) {
-      // This one message cannot be followed, whyever; it must not keep all others from it.
+      // This message cannot be applied. It is skipped, so that the others can be.
       report(error);
       try {
         store.markFollowed(store.nextToFollow(1).upTo);
@@ -281,7 +281,7 @@ export class Follower {
     this.#own = null;
   }
 
-  /** Why the store refused the last slice, which is tried again; null when it did not. */
+  /** Why the store refused the last slice, which is being retried; null when it did not. */
   get failure(): unknown {
     return this.#failing;
   }

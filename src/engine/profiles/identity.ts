@@ -1,26 +1,24 @@
 /**
- * Which profile a message belongs to, and what it joins.
+ * Finds the profile of a message, and creates and merges profiles.
  *
- * A message with both a userId and an anonymousId says that the two are one user; so does an alias of its previousId and its
- * userId. An anonymous profile then becomes the user's, or is joined to the one that the user has. An anonymousId that
- * belongs to another known user already is a device that two people share: it goes on to the new one, and what was done
- * before stays. An alias of two known users joins them, for that is what it says. A profile goes by the userId that was
- * joined last, and keeps all its identities.
+ * A message with both a userId and an anonymousId says that the two are one user; an alias says the same of its previousId
+ * and its userId. An anonymous profile then becomes the user's, or is merged into the user's profile. An anonymousId that
+ * already belongs to another known user is a device that two people share: it moves to the new user, and earlier events
+ * stay. An alias of two known users merges them. A profile has the userId that was added last, and keeps all its identities.
  */
 
 import type { ProfileId } from "../../domain/ids.ts";
-import type { FollowedMessage, IdentityValue, ProfileStore } from "../profile-ports.ts";
-import * as sentences from "./sentences.ts";
+import type { FollowedMessage, HistoryKind, IdentityValue, ProfileStore } from "../profile-ports.ts";
 
 type Identities = {
-  /** Null for a message that names nobody. */
+  /** Null for a message without a userId and an anonymousId. */
   profileOf(message: FollowedMessage): ProfileId | null;
 };
 
 type IdentitiesOptions = {
   store: Pick<ProfileStore, "profileOf" | "createProfile" | "addIdentity" | "setUser" | "user" | "addHistory" | "merge">;
-  onMake: (profile: ProfileId) => void;
-  /** Told before `from` is gone. */
+  onCreate: (profile: ProfileId) => void;
+  /** Called before `from` is removed. */
   onMerge: (from: ProfileId, into: ProfileId) => void;
   onUser: (profile: ProfileId, userId: string, before: string | null) => void;
 };
@@ -28,13 +26,80 @@ type IdentitiesOptions = {
 const user = (value: string): IdentityValue => ({ kind: "userId", value });
 const anonymous = (value: string): IdentityValue => ({ kind: "anonymousId", value });
 
-export function createIdentities({ store, onMake, onMerge, onUser }: IdentitiesOptions): Identities {
+export function createIdentities(options: IdentitiesOptions): Identities {
+  const { store } = options;
+  const { add, create, merge, addHistory, setUser } = createWrites(options);
+
+  const findOrCreate = (message: FollowedMessage, identity: IdentityValue): ProfileId =>
+    store.profileOf(identity) ?? create(message, [identity]);
+
+  function joinAnonymous(message: FollowedMessage, userId: string, anonymousId: string): ProfileId {
+    const known = store.profileOf(user(userId));
+    const other = store.profileOf(anonymous(anonymousId));
+    if (other === null) {
+      if (known === null) return create(message, [user(userId), anonymous(anonymousId)]);
+      add(message, known, anonymous(anonymousId));
+      addHistory(message, known, "identified", addedDetail(message, anonymous(anonymousId), userId));
+      return known;
+    }
+    if (other === known) return known;
+    const owner = store.user(other);
+    if (owner === null && known !== null) return merge(message, other, known, anonymous(anonymousId));
+    if (owner === null) {
+      add(message, other, user(userId));
+      addHistory(message, other, "identified", identifiedDetail(message, anonymousId, userId));
+      return setUser(other, userId);
+    }
+    const into = known ?? findOrCreate(message, user(userId));
+    add(message, into, anonymous(anonymousId));
+    const detail = movedDetail(message, anonymousId, owner, userId);
+    for (const profile of [other, into]) addHistory(message, profile, "moved", detail);
+    return into;
+  }
+
+  function alias(message: FollowedMessage, userId: string, previousId: string): void {
+    if (previousId === userId) return;
+    const previous = store.profileOf(user(previousId));
+    if (previous !== null) setUser(joinUsers(message, userId, previous, previousId), userId);
+    else if (store.profileOf(anonymous(previousId)) !== null) setUser(joinAnonymous(message, userId, previousId), userId);
+    else {
+      // Not seen before. A later message may have it as a userId or as an anonymousId.
+      const profile = findOrCreate(message, user(userId));
+      for (const identity of [user(previousId), anonymous(previousId)]) add(message, profile, identity);
+      addHistory(message, profile, "identified", addedDetail(message, user(previousId), userId));
+      setUser(profile, userId);
+    }
+  }
+
+  function joinUsers(message: FollowedMessage, userId: string, previous: ProfileId, previousId: string): ProfileId {
+    const known = store.profileOf(user(userId));
+    if (known === previous) return known;
+    if (known !== null) return merge(message, previous, known, user(previousId));
+    add(message, previous, user(userId));
+    addHistory(message, previous, "identified", addedDetail(message, user(previousId), userId));
+    return previous;
+  }
+
+  return {
+    profileOf(message) {
+      const { userId, anonymousId, type, members } = message;
+      const previousId = members?.["previousId"];
+      if (type === "alias" && userId !== null && typeof previousId === "string") alias(message, userId, previousId.toWellFormed());
+      if (userId !== null && anonymousId !== null) return joinAnonymous(message, userId, anonymousId);
+      if (userId !== null) return findOrCreate(message, user(userId));
+      return anonymousId === null ? null : findOrCreate(message, anonymous(anonymousId));
+    },
+  };
+}
+
+/** What happens to a profile, with its line in the history. */
+function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
   function create(message: FollowedMessage, identities: readonly IdentityValue[]): ProfileId {
     const userId = identities.find(({ kind }) => kind === "userId")?.value ?? null;
     const profile = store.createProfile(message.timestamp, userId);
-    onMake(profile);
+    onCreate(profile);
     for (const identity of identities) add(message, profile, identity);
-    store.addHistory(profile, message.timestamp, "created", sentences.created(message, identities), message.id);
+    addHistory(message, profile, "created", createdDetail(message, identities));
     if (userId !== null) onUser(profile, userId, null);
     return profile;
   }
@@ -42,8 +107,10 @@ export function createIdentities({ store, onMake, onMerge, onUser }: IdentitiesO
   const add = ({ timestamp, id }: FollowedMessage, profile: ProfileId, identity: IdentityValue): void =>
     store.addIdentity(profile, identity, timestamp, id);
 
-  /** It goes by this userId from now on. */
-  function named(profile: ProfileId, userId: string): ProfileId {
+  const addHistory = (message: FollowedMessage, profile: ProfileId, kind: HistoryKind, detail: string): void =>
+    store.addHistory(profile, message.timestamp, kind, detail, message.id);
+
+  function setUser(profile: ProfileId, userId: string): ProfileId {
     const before = store.user(profile);
     if (before === userId) return profile;
     store.setUser(profile, userId);
@@ -54,70 +121,44 @@ export function createIdentities({ store, onMake, onMerge, onUser }: IdentitiesO
   function merge(message: FollowedMessage, from: ProfileId, into: ProfileId, by: IdentityValue): ProfileId {
     onMerge(from, into);
     const { events } = store.merge(from, into);
-    store.addHistory(into, message.timestamp, "merged", sentences.merged(message, by, events), message.id);
+    addHistory(message, into, "merged", mergedDetail(message, by, events));
     return into;
   }
 
-  function alone(message: FollowedMessage, identity: IdentityValue): ProfileId {
-    return store.profileOf(identity) ?? create(message, [identity]);
-  }
+  return { add, create, merge, addHistory, setUser };
+}
 
-  function joinAnonymous(message: FollowedMessage, userId: string, anonymousId: string): ProfileId {
-    const known = store.profileOf(user(userId));
-    const other = store.profileOf(anonymous(anonymousId));
-    const { timestamp, id } = message;
-    if (other === null) {
-      if (known === null) return create(message, [user(userId), anonymous(anonymousId)]);
-      add(message, known, anonymous(anonymousId));
-      store.addHistory(known, timestamp, "identified", sentences.added(message, anonymous(anonymousId), userId), id);
-      return known;
-    }
-    if (other === known) return known;
-    const owner = store.user(other);
-    if (owner === null && known !== null) return merge(message, other, known, anonymous(anonymousId));
-    if (owner === null) {
-      add(message, other, user(userId));
-      store.addHistory(other, timestamp, "identified", sentences.identified(message, anonymousId, userId), id);
-      return named(other, userId);
-    }
-    const into = known ?? alone(message, user(userId));
-    add(message, into, anonymous(anonymousId));
-    const detail = sentences.moved(message, anonymousId, owner, userId);
-    for (const profile of [other, into]) store.addHistory(profile, timestamp, "moved", detail, id);
-    return into;
-  }
+// The sentences of a profile's history.
 
-  function alias(message: FollowedMessage, userId: string, previousId: string): void {
-    if (previousId === userId) return;
-    const previous = store.profileOf(user(previousId));
-    if (previous !== null) named(joinUsers(message, userId, previous, previousId), userId);
-    else if (store.profileOf(anonymous(previousId)) !== null) named(joinAnonymous(message, userId, previousId), userId);
-    else {
-      // Nothing has come of it yet. What comes may call it a userId or an anonymousId.
-      const profile = alone(message, user(userId));
-      for (const identity of [user(previousId), anonymous(previousId)]) add(message, profile, identity);
-      store.addHistory(profile, message.timestamp, "identified", sentences.added(message, user(previousId), userId), message.id);
-      named(profile, userId);
-    }
-  }
+/** Of an id in a sentence. */
+const maxQuoted = 100;
 
-  function joinUsers(message: FollowedMessage, userId: string, previous: ProfileId, previousId: string): ProfileId {
-    const known = store.profileOf(user(userId));
-    if (known === previous) return known;
-    if (known !== null) return merge(message, previous, known, user(previousId));
-    add(message, previous, user(userId));
-    store.addHistory(previous, message.timestamp, "identified", sentences.added(message, user(previousId), userId), message.id);
-    return previous;
-  }
+const quoted = (value: string): string => `"${value.length > maxQuoted ? `${value.slice(0, maxQuoted)}…` : value}"`;
+const identityName = ({ kind, value }: IdentityValue): string => `${kind} ${quoted(value)}`;
+const userNamed = (userId: string): string => `userId ${quoted(userId)}`;
 
-  return {
-    profileOf(message) {
-      const { userId, anonymousId, type, members } = message;
-      const previousId = members?.["previousId"];
-      if (type === "alias" && userId !== null && typeof previousId === "string") alias(message, userId, previousId.toWellFormed());
-      if (userId !== null && anonymousId !== null) return joinAnonymous(message, userId, anonymousId);
-      if (userId !== null) return alone(message, user(userId));
-      return anonymousId === null ? null : alone(message, anonymous(anonymousId));
-    },
-  };
+function messageName({ type }: FollowedMessage, { capital = false } = {}): string {
+  const article = /^[aeiou]/.test(type) ? "an" : "a";
+  return `${capital ? `${article.charAt(0).toUpperCase()}${article.slice(1)}` : article} ${type}`;
+}
+
+function createdDetail(by: FollowedMessage, identities: readonly IdentityValue[]): string {
+  return `Created by ${messageName(by)} with ${identities.map(identityName).join(" and ")}.`;
+}
+
+function identifiedDetail(by: FollowedMessage, anonymousId: string, userId: string): string {
+  return `${messageName(by, { capital: true })} said that anonymousId ${quoted(anonymousId)} is ${userNamed(userId)}. Earlier events count for the user.`;
+}
+
+function addedDetail(by: FollowedMessage, identity: IdentityValue, userId: string): string {
+  return `${messageName(by, { capital: true })} said that ${identityName(identity)} is also ${userNamed(userId)}.`;
+}
+
+function mergedDetail(by: FollowedMessage, identity: IdentityValue, events: number): string {
+  const along = events === 0 ? "" : events === 1 ? ", and one event with it" : `, and ${events} events with it`;
+  return `${messageName(by, { capital: true })} merged the profile of ${identityName(identity)} into this one${along}.`;
+}
+
+function movedDetail(by: FollowedMessage, anonymousId: string, from: string, to: string): string {
+  return `${messageName(by, { capital: true })} moved anonymousId ${quoted(anonymousId)} from ${userNamed(from)} to ${userNamed(to)}: two users on one device. Earlier events stay with the first.`;
 }

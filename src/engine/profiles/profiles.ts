@@ -1,4 +1,4 @@
-/** Profiles as the control API sees them. `app.ts` makes them, and tells them of every commit. */
+/** Profiles as the control API sees them. */
 
 import { audienceIds, type AudienceId, type SourceId } from "../../domain/ids.ts";
 import { notFound } from "../../domain/problem.ts";
@@ -9,7 +9,7 @@ import type { Follower } from "./follower.ts";
 type ProfilesOptions = {
   store: ProfileStore;
   follower: Pick<Follower, "caughtUp">;
-  /** What audiences and computed traits say of a user. */
+  /** The values of audiences and computed traits. */
   computed: {
     sourceOf(audience: AudienceId): SourceId | undefined;
     valuesOf(userId: string): ProfileValues;

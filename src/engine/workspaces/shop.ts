@@ -1,4 +1,4 @@
-/** What the demo shop's customers do: drawn from the seed, so that the same shop is opened every time. Pure. */
+/** What the demo shop's customers do, drawn from the seed, so that the shop is the same every time. Pure. */
 
 import { drawUnit } from "../../domain/random.ts";
 import type { SourceDraft } from "../pipeline.ts";
@@ -10,7 +10,7 @@ export const shopSources: readonly { name: string; kind: NonNullable<SourceDraft
   { name: "Shop app", kind: "mobile" },
 ];
 
-/** Who of the customers is one changes with each order, and with the days. */
+/** Its members change with each order, and as time passes. */
 export const bigSpenders: AudienceDraft = {
   name: "Big spenders",
   rule: { event: "Order Completed", withinDays: 7, where: [{ property: "total", op: "greater", value: 100 }] },
@@ -29,7 +29,7 @@ const products = [
   { sku: "FLTR-100", name: "Paper filters", price: 6.2 },
   { sku: "SCLE-01", name: "Brew scale", price: 49 },
 ];
-/** Events, their sources, and how often they happen. */
+/** Events, their sources, and how frequent they are. */
 const events: readonly { event: string; source: string; weight: number }[] = [
   { event: "Product Viewed", source: "Shop web", weight: 22 },
   { event: "Product Searched", source: "Shop web", weight: 9 },
@@ -48,7 +48,7 @@ const events: readonly { event: string; source: string; weight: number }[] = [
 ];
 const totalWeight = events.reduce((sum, { weight }) => sum + weight, 0);
 
-/** Tells the draws of the shop from all other draws of the same seed. */
+/** Separates the draws of the shop from other draws with the same seed. */
 const drawsOfShop = 0x5b;
 
 export function shopMessages({ seed, from, count, now }: { seed: number; from: number; count: number; now: number }): ShopMessage[] {

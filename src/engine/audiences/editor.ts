@@ -1,4 +1,4 @@
-/** What making, changing and deleting is alike for audiences and computed traits: a key, a source, its destinations, a sync. */
+/** Creates, changes and deletes audiences and computed traits: the key, the source, its destinations, the first sync. */
 
 import { snakeCase } from "../../domain/snake-case.ts";
 import { destinationIds, type DestinationId, type SourceId } from "../../domain/ids.ts";
@@ -13,29 +13,29 @@ import type { Computed } from "./computed.ts";
 import type { Registry } from "./registry.ts";
 import type { Syncs } from "./sync.ts";
 
-/** Told values forgotten between two turns of the event loop. */
+/** Last sent values removed between two turns of the event loop. */
 const slice = 2000;
 
-type MakerOptions = {
+type EditorOptions = {
   store: ComputedStore & Atomically;
   configuration: Pick<Configuration, "destinations"> & OwnSources & { reload(): void };
   registry: Registry;
   syncs: Syncs;
   clock: Clock;
-  /** After any change that moves what is to be looked at by time. */
+  /** A change may have moved the time of the next sync or recheck. */
   onChange: () => void;
 };
 
 export type Draft = { name: string; key?: string; destinationIds?: readonly DestinationId[]; sync?: Sync };
 type Common = Pick<Audience, "name" | "key" | "sync" | "sourceId" | "createdAt" | "openSync" | "lastSync" | "nextSyncAt">;
-export type Definition = Partial<Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">>;
+export type DefinitionChange = Partial<Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">>;
 
-export type Maker = ReturnType<typeof createMaker>;
+export type Editor = ReturnType<typeof createEditor>;
 
-export function createMaker({ store, configuration, registry, syncs, clock, onChange }: MakerOptions) {
+export function createEditor({ store, configuration, registry, syncs, clock, onChange }: EditorOptions) {
   let stopped = false;
 
-  /** All of it or nothing, in the file and in memory. */
+  /** All or nothing, in the store and in memory. */
   function atomically<Result>(write: () => Result): Result {
     try {
       return store.atomically(write);
@@ -46,25 +46,8 @@ export function createMaker({ store, configuration, registry, syncs, clock, onCh
     }
   }
 
-  function checkKey(name: string, key: string): Problem | null {
-    if (key === "") {
-      const message = `${JSON.stringify(name)} has no letter and no digit, so receivers would get a trait without a name. Choose another name.`;
-      return problem(400, "empty_key", message);
-    }
-    const other = registry.all().find(({ row }) => row.key === key);
-    if (other === undefined) return null;
-    const what = other.kind === "audience" ? "audience" : "computed trait";
-    return conflict("key_taken", `The key ${key} is that of the ${what} ${other.row.name} already. Choose another name.`);
-  }
-
-  function checkDestinations(ids: readonly DestinationId[]): Problem | null {
-    const known = configuration.destinations();
-    const missing = ids.find((id) => !known.some((destination) => destination.id === id));
-    return missing === undefined ? null : invalid(`There is no destination ${destinationIds.format(missing)} to connect.`);
-  }
-
-  async function forget(source: SourceId): Promise<void> {
-    while (!stopped && store.removeAllTold(source, slice) === slice) await nextTurn();
+  async function removeLastSent(source: SourceId): Promise<void> {
+    while (!stopped && store.removeLastSentBy(source, slice) === slice) await nextTurn();
   }
 
   const nextSyncAt = (sync: Sync): number | null => (typeof sync === "string" ? null : clock.now() + sync.everyMs);
@@ -77,28 +60,29 @@ export function createMaker({ store, configuration, registry, syncs, clock, onCh
     async create(draft: Draft, insert: (row: Common) => Computed): Promise<Computed | Problem> {
       const key = draft.key ?? snakeCase(draft.name);
       const to = draft.destinationIds ?? configuration.destinations().flatMap(({ id, enabled }) => (enabled ? [id] : []));
-      const wrong = checkKey(draft.name, key) ?? checkDestinations(to);
+      const wrong = checkKey(draft.name, key, registry) ?? checkDestinations(to, configuration);
       if (wrong !== null) return wrong;
       const { name, sync = "manual" } = draft;
       const now = clock.now();
-      const made = atomically(() => {
+      const created = atomically(() => {
         const source = configuration.createOwnSource(name);
         configuration.connectOwnSource(source.id, to);
         const openSync = { startedAt: now, entered: 0, left: 0 };
-        return insert({ name, key, sync, sourceId: source.id, createdAt: now, openSync, lastSync: null, nextSyncAt: nextSyncAt(sync) });
+        const row = { name, key, sync, createdAt: now, openSync, lastSync: null, nextSyncAt: nextSyncAt(sync) };
+        return insert({ ...row, sourceId: source.id });
       });
-      await syncs.run(made.id);
-      return registry.get(made.id) ?? made;
+      await syncs.run(created.id);
+      return registry.get(created.id) ?? created;
     },
 
-    /** What receivers are told changes with the next sync, which comes at once where it follows each event. */
+    /** Receivers are sent the changed values with the next sync, which runs at once for one that follows each event. */
     async update(
       computed: Computed,
       { name, sync, destinationIds: to }: Partial<Draft>,
-      definition: Definition,
+      definition: DefinitionChange,
     ): Promise<Computed | Problem> {
       if (name !== undefined && snakeCase(name) === "") return invalid("A name needs a letter or a digit.");
-      const wrong = to === undefined ? null : checkDestinations(to);
+      const wrong = to === undefined ? null : checkDestinations(to, configuration);
       if (isProblem(wrong)) return wrong;
       const changed = atomically(() => {
         const { sourceId } = computed.row;
@@ -111,12 +95,12 @@ export function createMaker({ store, configuration, registry, syncs, clock, onCh
         });
       });
       onChange();
-      const isOther = changed.asks !== computed.asks || !computed.isLive;
+      const isOther = changed.definition !== computed.definition || !computed.isLive;
       if (changed.isLive && isOther) await syncs.run(changed.id);
       return registry.get(changed.id) ?? changed;
     },
 
-    /** Its messages stay; what was told is forgotten in slices. */
+    /** Its messages stay; its last sent values are removed in slices. */
     async delete(computed: Computed): Promise<void> {
       const { sourceId } = computed.row;
       atomically(() => {
@@ -124,15 +108,32 @@ export function createMaker({ store, configuration, registry, syncs, clock, onCh
         configuration.deleteOwnSource(sourceId);
       });
       onChange();
-      await forget(sourceId);
+      await removeLastSent(sourceId);
     },
 
-    /** What a crash has left of those that were deleted. */
-    async forgetDeleted(): Promise<void> {
-      for (const source of store.toldSources()) if (registry.ofSource(source) === undefined) await forget(source);
+    /** Removes what a crash left behind of deleted ones. */
+    async removeLeftovers(): Promise<void> {
+      for (const source of store.lastSentSources()) if (registry.ofSource(source) === undefined) await removeLastSent(source);
     },
     stop(): void {
       stopped = true;
     },
   };
+}
+
+function checkKey(name: string, key: string, registry: Registry): Problem | null {
+  if (key === "") {
+    const message = `${JSON.stringify(name)} has no letter and no digit, so the trait sent to receivers would have no name. Choose another name.`;
+    return problem(400, "empty_key", message);
+  }
+  const other = registry.all().find(({ row }) => row.key === key);
+  if (other === undefined) return null;
+  const what = other.kind === "audience" ? "audience" : "computed trait";
+  return conflict("key_taken", `The key ${key} already belongs to the ${what} ${other.row.name}. Choose another name.`);
+}
+
+function checkDestinations(ids: readonly DestinationId[], configuration: Pick<Configuration, "destinations">): Problem | null {
+  const known = configuration.destinations();
+  const missing = ids.find((id) => !known.some((destination) => destination.id === id));
+  return missing === undefined ? null : invalid(`There is no destination ${destinationIds.format(missing)} to connect.`);
 }

@@ -1,4 +1,4 @@
-/** The picture of an event's way names files that exist, and the page leaves out no folder and no import between folders. */
+/** The page names files that exist, and leaves out no folder and no import between folders. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,17 +7,25 @@ import { rooms } from "../structure/arrows.ts";
 
 const src = fileURLToPath(new URL("../../src/", import.meta.url));
 const page = readFileSync(new URL("../../docs/ARCHITECTURE.md", import.meta.url), "utf8");
-const picture = /^```\n(.*?)^```$/ms.exec(page)?.[1] ?? "";
+const pictures = [...page.matchAll(/^```\n(.*?)^```$/gms)].map(([, picture = ""]) => picture);
 
-test("each file in the picture is in its folder", () => {
-  let folder = "";
+test("each file in a picture is in its folder", () => {
   const named: string[] = [];
-  for (const line of picture.split("\n")) {
-    folder = /^ ([a-z/]+\/) /.exec(line)?.[1] ?? folder;
-    for (const [name] of line.matchAll(/[\w/-]+\.ts\b/g)) named.push(name.includes("/") ? name : folder + name);
+  for (const picture of pictures) {
+    let folder = "";
+    for (const line of picture.split("\n")) {
+      folder = /^ ([a-z/]+\/) /.exec(line)?.[1] ?? folder;
+      for (const [name] of line.matchAll(/[\w/-]+\.ts\b/g)) named.push(name.includes("/") ? name : folder + name);
+    }
   }
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter((path) => !existsSync(src + path))).toEqual([]);
+});
+
+test("each file in the text exists", () => {
+  const named = [...page.matchAll(/`([\w-]+\/[\w/-]+\.ts)`/g)].map(([, path = ""]) => path);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((path) => !existsSync(src + path) && !existsSync(`${src}../${path}`))).toEqual([]);
 });
 
 test("each folder of the program and of the engine is on the page", () => {

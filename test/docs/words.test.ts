@@ -71,6 +71,21 @@ const oddWordsOfPeople: Record<string, RegExp> = {
 
 type Text = { at: string; text: string };
 
+/** Pages are held to `oddWords` too, and to these, which in code are somebody's names or too common to find there. */
+const oddProse: Record<string, RegExp> = {
+  "error codes and fixes": /\bcures?\b/i,
+  fixed: /\bmended\b/i,
+  "notifies, shows, reports": /\btell(s|ing)?\b/i,
+  "not a clause as a subject":
+    /^\s*([-*] )?(What|Whoever|Whatever|Whom) (is|are|was|were|comes?|came|goes|has|had)\b[^?]*\.|\bwh(at|o) (came|comes?) of\b/,
+  forever: /\bfor ever\b/i,
+  "the ordinary word": /\b(whyever|whosoever|reckon(s|ed)?|came to nothing|all the same|in vain|before one's eyes)\b/i,
+  continues: /\bgo(es)? on (by|as|with)\b/i,
+  "by the clock, in real time": /\bgo(es)? by the\b|\bby the wall\b/i,
+  unknown: /\bnobody knows\b|\bknows nobody\b/i,
+  "in progress": /\bunder way\b/i,
+};
+
 /** What is between backticks or fences is somebody's code. */
 function textsOfPage(path: string): Text[] {
   const blank = (code: string): string => code.replaceAll(/[^\n]/g, " ");
@@ -138,6 +153,17 @@ test("no page gives another name to a thing that has one", () => {
   const pages = filesIn(["*.md", "docs/**/*.md"]);
   expect(pages.length).toBeGreaterThan(20);
   expect(pages.flatMap((path) => otherNamesIn(textsOfPage(path)))).toEqual([]);
+});
+
+test("the pages are written in plain technical English: an odd word that was replaced is found when it comes back", () => {
+  const found = (text: string): string[] => otherNamesIn([{ at: "", text }], { ...oddWords, ...oddProse });
+  expect(found("What was accepted is safe.")).toHaveLength(1);
+  expect(found("Every code, and its cure")).toHaveLength(1);
+  expect(found("Receivers are told of it")).toHaveLength(1);
+  expect(found("Certificates are made anew")).toHaveLength(1);
+  expect(found("What is sent? Accepted messages, and what they contain.")).toEqual([]);
+  const pages = filesIn(["*.md", "docs/**/*.md"]);
+  expect(pages.flatMap((path) => otherNamesIn(textsOfPage(path), { ...oddWords, ...oddProse }))).toEqual([]);
 });
 
 test("no text of the program gives another name to a thing that has one", () => {

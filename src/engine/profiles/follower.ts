@@ -65,7 +65,7 @@ export class Follower {
   readonly #options: FollowerOptions;
   #state: "new" | "running" | "stopped" = "new";
   #work: Work | null = null;
-  /** What an advance of the clock waits for: its own messages, up to the newest of them. Later ones are arrivals. */
+  /** What an advance of the clock waits for: the messages it began with, up to the newest of them. Later ones are arrivals. */
   #own: { upTo: MessageRowId; work: Work } | null = null;
   #scheduled = false;
   #timer: RealTimer | null = null;

@@ -10,9 +10,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { drawUnit } from "../../src/domain/random.ts";
 import { isForTests, readSourceFile } from "../structure/source-file.ts";
+import { Coverage } from "./coverage.ts";
 import { knownOf, readKnown, staleIn, type Known } from "./known.ts";
 import { mutationsOf, type Mutant } from "./mutations.ts";
 import { Suite, type Verdict } from "./suite.ts";
+import { switched } from "./switched.ts";
 
 const folders = ["src/domain", "src/engine", "src/store", "src/api", "src/headless"];
 /** Percent, of the mutants that are not equivalent. */
@@ -78,8 +80,17 @@ async function main(): Promise<number> {
   process.on("exit", () => rmSync(state, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
   const sources = new Map([...texts].map(([path, text]) => [path, readSourceFile(path, text)]));
+  const code = new Map(mutated.map((path) => [path, switched(path, texts.get(path) ?? "")]));
+  const coverage = new Coverage({
+    sources,
+    texts,
+    switched: code,
+    cacheFile: join(root, "node_modules/.cache/hookyard-mutate/coverage.json"),
+  });
   const suites = await Promise.all(
-    Array.from({ length: Number(flags.jobs) }, (_, i) => Suite.start({ root, state: join(state, String(i)), sources, texts, mutated })),
+    Array.from({ length: Number(flags.jobs) }, (_, i) =>
+      Suite.start({ root, state: join(state, String(i)), coverage, switched: code, say }),
+    ),
   );
   try {
     const tried = await tryAll(chosen, suites);
@@ -107,9 +118,6 @@ function choose(mutants: ReadonlyMap<string, readonly Mutant[]>, known: readonly
 }
 
 async function tryAll(chosen: readonly Chosen[], suites: readonly Suite[]): Promise<Tried[]> {
-  const [first] = suites as [Suite];
-  await first.measure([...new Set(chosen.map(({ file }) => file))], join(root, "node_modules/.cache/hookyard-mutate/coverage.json"), say);
-  for (const suite of suites) suite.coverage = first.coverage;
   const tried: Tried[] = [];
   const open = [...chosen.entries()];
   const work = async (suite: Suite): Promise<void> => {

@@ -1,4 +1,9 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PortTaken } from "../app-errors.ts";
@@ -94,6 +99,43 @@ describe("a call over HTTP", () => {
       length === "with" ? { "Content-Length": String(body.length) } : { "Transfer-Encoding": "chunked" };
     const answer = await control.send("POST", "/api/sources", { headers, body });
     expect([answer.status, answer.json()]).toEqual([413, { code: "too_large", message: expect.stringContaining("8 MiB") }]);
+  });
+
+  test("of 8 MiB is accepted", async () => {
+    const [before, after] = ['{"name":"', '"}'];
+    const body = before + "x".repeat(8 * 1024 * 1024 - before.length - after.length) + after;
+    expect((await control.send("POST", "/api/sources", { body })).status).toBe(200);
+  });
+
+  test("is answered after 64 MiB of a body that does not end", async () => {
+    const { hostname, port } = new URL(control.url);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => undefined);
+    const authorized = `Host: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n`;
+    socket.write(`POST /api/sources HTTP/1.1\r\n${authorized}Content-Length: ${1024 ** 3}\r\n\r\n`);
+    socket.write(Buffer.alloc(64 * 1024 * 1024 + 1, 0x20));
+    const answer = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
+    expect(answer.toString("latin1")).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+  });
+
+  test("is not made when its caller goes away before the body is complete", async () => {
+    const made: string[] = [];
+    const other = await startControlPort({
+      call: async (name) => {
+        made.push(name);
+        return { status: 200, body: {} };
+      },
+    });
+    const { hostname, port } = new URL(other.url);
+    const socket = connect(Number(port), hostname);
+    const authorized = `Host: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n`;
+    // The server asks for the body, so that the call has begun to read when its caller goes.
+    socket.write(`POST /api/sources HTTP/1.1\r\n${authorized}Content-Length: 12\r\nExpect: 100-continue\r\n\r\n`);
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.destroy();
+    await other.stop();
+    expect([made, other.reported]).toEqual([[], []]);
   });
 
   test("hears when its caller closes the connection", async () => {
@@ -194,6 +236,30 @@ describe("who may call", () => {
 });
 
 describe("the pages", () => {
+  test("are those of the first directory with an index, and only what has a hash in its name is kept by a browser", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "hookyard-pages-"));
+    mkdirSync(join(directory, "built", "assets"), { recursive: true });
+    mkdirSync(join(directory, "empty"));
+    for (const [file, text] of [
+      ["index.html", "<p>built"],
+      ["assets/page-1a2b.js", "1"],
+    ] as const)
+      writeFileSync(join(directory, "built", file), text);
+    mkdirSync(join(directory, "other"));
+    writeFileSync(join(directory, "other", "index.html"), "<p>other");
+    const pages = createStaticPages(["empty", "built", "other"].map((name) => join(directory, name)));
+    const server = createServer((request, response) => void pages.answer(response, request.url ?? ""));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const page = await send(url, "GET", "/");
+    expect([page.text, page.headers["cache-control"]]).toEqual(["<p>built", "no-store"]);
+    const asset = await send(url, "GET", "/assets/page-1a2b.js");
+    expect([asset.text, asset.headers["cache-control"]]).toEqual(["1", "max-age=31536000, immutable"]);
+    expect(["/", "/index.html", "/assets/page-1a2b.js", "/assets"].map((path) => pages.has(path))).toEqual([true, true, true, false]);
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(directory, { recursive: true });
+  });
+
   test("are served with a strict policy and no token", async () => {
     const answer = await control.send("GET", "/", { headers: { Authorization: "" } });
     expect(answer.status).toBe(200);

@@ -24,6 +24,6 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
 }
 
 export function answerProblem(response: ServerResponse, problem: Problem, headers: Record<string, string> = {}): void {
-  const { status, code, message, data } = problem;
-  answerJson(response, status, data === undefined ? { code, message } : { code, message, data }, headers);
+  const { status, code, message } = problem;
+  answerJson(response, status, { code, message }, headers);
 }

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createFeed, startControlPort, token } from "./control-port.fixture.ts";
 import { streamChanges } from "./events.ts";
@@ -139,6 +141,21 @@ test("a client that goes is forgotten", async () => {
   expect(feed.listeners.size).toBe(1);
   stream.close();
   await expect.poll(() => feed.listeners.size).toBe(0);
+});
+
+test("nothing of a stream is kept once its client has gone", async () => {
+  const stream = await listen();
+  await stream.next();
+  const kept = [...feed.listeners].map((listener) => new WeakRef(listener));
+  stream.close();
+  await expect.poll(() => feed.listeners.size).toBe(0);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const isKept = (): boolean => {
+    collect();
+    return kept.some((one) => one.deref() !== undefined);
+  };
+  await expect.poll(isKept, { timeout: 20_000 }).toBe(false);
 });
 
 test("stopping ends the streams", async () => {

@@ -17,7 +17,7 @@ export type Measure = (path: string) => Promise<TestFile>;
 /** Tests of text, of what is built and of how it is started: none runs the sources that are mutated but through a build. */
 const otherTests = /^(?:test\/(?:docs|structure|mutate|testing|e2e)|src\/(?:launch|renderer|main|client|testing))\//;
 /** These take minutes, and kill their processes at random moments: what only they notice counts as alive. */
-const slowTests = /^test\/(?:crash|simulation)\//;
+const slowTests = /^test\/(?:crash|simulation|attack)\//;
 
 export class Coverage {
   readonly #sources: ReadonlyMap<string, SourceFile>;

@@ -15,9 +15,9 @@ const patienceMs = 10_000;
  * A constant of a module is reached by every test that loads it. So many files are asked, those with the fewest imports between them and
  * the mutant; one that a farther test would notice counts as alive.
  */
-const maxFiles = 40;
+const maxFiles = 25;
 /** So many more are measured before the tests in them run. */
-const measuredAtOnce = 6;
+const measuredAtOnce = 3;
 
 export class Suite {
   readonly #root: string;

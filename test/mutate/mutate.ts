@@ -27,6 +27,8 @@ const help = `Usage: npm run mutate -- [FOLDER or FILE ...] [flags]
   --sample N   So many mutants of each folder, drawn at random. Default: all.
   --seed S     What is drawn. Default: 1.
   --kind K     Only mutants of this kind; --list shows the kinds.
+  --change P   Only mutants whose change matches this pattern.
+  --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: 25.
   --jobs N     So many tests at a time. Default: 1.
   --known      Also those that test/mutate/known.json lists as equivalent.
   --list       Prints the mutants, and runs nothing.
@@ -39,6 +41,8 @@ const { values: flags, positionals } = parseArgs({
     sample: { type: "string" },
     seed: { type: "string", default: "1" },
     kind: { type: "string" },
+    change: { type: "string" },
+    files: { type: "string", default: "25" },
     jobs: { type: "string", default: "1" },
     known: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
@@ -89,7 +93,7 @@ async function main(): Promise<number> {
   });
   const suites = await Promise.all(
     Array.from({ length: Number(flags.jobs) }, (_, i) =>
-      Suite.start({ root, state: join(state, String(i)), coverage, switched: code, say }),
+      Suite.start({ root, state: join(state, String(i)), coverage, switched: code, maxFiles: Number(flags.files), say }),
     ),
   );
   try {
@@ -108,6 +112,7 @@ function choose(mutants: ReadonlyMap<string, readonly Mutant[]>, known: readonly
       .filter(([file]) => file === folder || file.startsWith(`${folder}/`))
       .flatMap(([file, some]) => some.map((mutant) => ({ folder, file, mutant, known: knownOf(known, file, mutant) })))
       .filter(({ mutant }) => flags.kind === undefined || mutant.kind === flags.kind)
+      .filter(({ mutant }) => flags.change === undefined || new RegExp(flags.change).test(mutant.change))
       .filter((one) => flags.known || one.known?.verdict !== "equivalent");
     if (flags.sample === undefined) return all;
     const drawn = all.map((one, at) => ({ one, draw: drawUnit(Number(flags.seed), i, at) })).toSorted((a, b) => a.draw - b.draw);

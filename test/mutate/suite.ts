@@ -11,11 +11,6 @@ export type Verdict = { killed: true; by: string; how: string } | { killed: fals
 
 /** Beside what the slowest of the tests took, how long one may take before it counts as hanging. */
 const patienceMs = 10_000;
-/**
- * A constant of a module is reached by every test that loads it. So many files are asked, those with the fewest imports between them and
- * the mutant; one that a farther test would notice counts as alive.
- */
-const maxFiles = 25;
 /** So many more are measured before the tests in them run. */
 const measuredAtOnce = 3;
 
@@ -24,6 +19,7 @@ export class Suite {
   readonly #state: string;
   readonly #coverage: Coverage;
   readonly #mutated: readonly string[];
+  readonly #maxFiles: number;
   readonly #say: (line: string) => void;
   readonly #vitest: Vitest;
   readonly #watch: Watch;
@@ -33,6 +29,7 @@ export class Suite {
     this.#state = options.state;
     this.#coverage = options.coverage;
     this.#mutated = [...options.switched.keys()];
+    this.#maxFiles = options.maxFiles;
     this.#say = options.say;
     this.#vitest = vitest;
     this.#watch = watch;
@@ -108,7 +105,7 @@ export class Suite {
 
   /** Runs the tests that reach a mutant, the nearest and those already measured first, until one fails. */
   async try(active: Active): Promise<Verdict> {
-    const near = this.#coverage.testsNear(active.file).slice(0, maxFiles);
+    const near = this.#coverage.testsNear(active.file).slice(0, this.#maxFiles);
     const first = near.filter((path, i) => i < measuredAtOnce || this.#coverage.isMeasured(path));
     const rest = near.filter((path) => !first.includes(path));
     const rounds = [first, ...chunksOf(rest, measuredAtOnce)];
@@ -181,6 +178,8 @@ type Options = {
   coverage: Coverage;
   /** The mutated sources, as they are run. */
   switched: ReadonlyMap<string, string>;
+  /** A constant of a module is reached by every test that loads it: so many test files are asked, those with the fewest imports between. */
+  maxFiles: number;
   say: (line: string) => void;
 };
 

@@ -44,15 +44,23 @@ export class Coverage {
     }
   }
 
-  /** The test files that can reach a source: those beside it, then those with the fewest imports between. */
+  /**
+   * The test files that can reach a source: those beside it, then those with the fewest imports between; of those with as many, first the
+   * ones whose names begin like its folder's or its own.
+   */
   testsNear(file: string): string[] {
+    const words = file
+      .split("/")
+      .slice(2)
+      .map((part) => part.slice(0, 5));
     const near: { path: string; distance: number }[] = [];
     for (const path of this.#sources.keys()) {
       if (!isTest(path) || otherTests.test(path) || slowTests.test(path)) continue;
       const distance = this.#distancesFrom(path).get(file);
       if (distance === undefined) continue;
       const isBeside = dirname(path) === dirname(file);
-      near.push({ path, distance: isBeside ? distance / 2 : distance });
+      const isNamedAlike = words.some((word) => path.split("/").some((part) => part.startsWith(word)));
+      near.push({ path, distance: (isBeside ? distance / 2 : distance) - (isNamedAlike ? 0.25 : 0) });
     }
     return near.toSorted((a, b) => a.distance - b.distance).map(({ path }) => path);
   }

@@ -29,6 +29,7 @@ const help = `Usage: npm run mutate -- [FOLDER or FILE ...] [flags]
   --kind K     Only mutants of this kind; --list shows the kinds.
   --change P   Only mutants whose change matches this pattern.
   --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: 25.
+  --tests P    Asks only test files whose path matches this pattern.
   --jobs N     So many tests at a time. Default: 1.
   --known      Also those that test/mutate/known.json lists as equivalent.
   --list       Prints the mutants, and runs nothing.
@@ -43,6 +44,7 @@ const { values: flags, positionals } = parseArgs({
     kind: { type: "string" },
     change: { type: "string" },
     files: { type: "string", default: "25" },
+    tests: { type: "string", default: "" },
     jobs: { type: "string", default: "1" },
     known: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
@@ -91,9 +93,10 @@ async function main(): Promise<number> {
     switched: code,
     cacheFile: join(root, "node_modules/.cache/hookyard-mutate/coverage.json"),
   });
+  const tests = new RegExp(flags.tests);
   const suites = await Promise.all(
     Array.from({ length: Number(flags.jobs) }, (_, i) =>
-      Suite.start({ root, state: join(state, String(i)), coverage, switched: code, maxFiles: Number(flags.files), say }),
+      Suite.start({ root, state: join(state, String(i)), coverage, switched: code, maxFiles: Number(flags.files), tests, say }),
     ),
   );
   try {

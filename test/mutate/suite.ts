@@ -20,6 +20,7 @@ export class Suite {
   readonly #coverage: Coverage;
   readonly #mutated: readonly string[];
   readonly #maxFiles: number;
+  readonly #tests: RegExp;
   readonly #say: (line: string) => void;
   readonly #vitest: Vitest;
   readonly #watch: Watch;
@@ -30,6 +31,7 @@ export class Suite {
     this.#coverage = options.coverage;
     this.#mutated = [...options.switched.keys()];
     this.#maxFiles = options.maxFiles;
+    this.#tests = options.tests;
     this.#say = options.say;
     this.#vitest = vitest;
     this.#watch = watch;
@@ -105,10 +107,13 @@ export class Suite {
 
   /** Runs the tests that reach a mutant, the nearest and those already measured first, until one fails. */
   async try(active: Active): Promise<Verdict> {
-    const near = this.#coverage.testsNear(active.file).slice(0, this.#maxFiles);
+    const all = this.#coverage.testsNear(active.file).filter((path) => this.#tests.test(path));
+    const near = all.slice(0, this.#maxFiles);
     const first = near.filter((path, i) => i < measuredAtOnce || this.#coverage.isMeasured(path));
     const rest = near.filter((path) => !first.includes(path));
-    const rounds = [first, ...chunksOf(rest, measuredAtOnce)];
+    // What is farther away is asked where it costs no measuring.
+    const far = all.slice(this.#maxFiles).filter((path) => this.#coverage.isMeasured(path));
+    const rounds = [first, ...chunksOf(rest, measuredAtOnce), far.slice(0, this.#maxFiles)];
     let tests = 0;
     for (const paths of rounds) {
       const verdict = await this.#tryIn(paths, active);
@@ -180,6 +185,8 @@ type Options = {
   switched: ReadonlyMap<string, string>;
   /** A constant of a module is reached by every test that loads it: so many test files are asked, those with the fewest imports between. */
   maxFiles: number;
+  /** Only files with such paths are asked. */
+  tests: RegExp;
   say: (line: string) => void;
 };
 

@@ -149,6 +149,24 @@ describe("the control API on the whole pipeline", () => {
     expect((await ask("deliveries.get", { id: second?.id ?? "" })).attempts).toHaveLength(2);
   });
 
+  test("has the documented settings until they are changed", async () => {
+    expect(await ask("settings.get", {})).toEqual({
+      vendor: "Hookyard",
+      seed: 1,
+      jitter: true,
+      laneConnections: 64,
+      unknownKeys: "explain",
+      maxMessages: 1_000_000,
+      maxAgeMs: null,
+      maxBytes: 20_000_000_000,
+      maxRejectedBytes: 16_000_000,
+      maxUnknownKeyBytes: 16_000_000,
+      synchronous: "NORMAL",
+    });
+    expect(await ask("settings.update", { seed: 7 })).toMatchObject({ seed: 7, jitter: true });
+    expect(await ask("settings.get", {})).toMatchObject({ seed: 7, jitter: true });
+  });
+
   test("keeps secrets to itself until it is asked for them", async () => {
     const created = await ask("destinations.create", {
       name: "A",

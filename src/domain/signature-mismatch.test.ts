@@ -193,3 +193,8 @@ test("an escape that both spellings have is no difference", () => {
   expect(differingAspects(ours, ours)).toEqual([]);
   expect(differingAspects(ours, '{"a":"\\u003c\\/\\u00fc","b":2}')).toBeNull();
 });
+
+test("a signature and a digest are read with the white space and the case in which they were copied", () => {
+  const question = { body, secret, expected: ` ${expected.toUpperCase()}\n`, receiverDigest: ` ${expected}\n` };
+  expect(explainMismatch(question)).toMatchObject({ cause: "none" });
+});

@@ -70,6 +70,27 @@ describe("a claim", () => {
   });
 });
 
+test("webhooks that failed for good are those of the delivery, in its window", () => {
+  const one = openTestStore();
+  queue(one, 3);
+  claimed(one);
+  for (const id of [1, 2, 3])
+    one.store.record(
+      [attempt(delivery(id), { webhookId: webhook(10 + id), status: 404 }), attempt(delivery(id), { webhookId: webhook(20), status: 503 })],
+      [moveTo(delivery(id), "waiting", far)],
+    );
+  expect(one.store.claim(first, far, 3).map(({ id, finished }) => [id, finished])).toEqual([
+    [1, [11]],
+    [2, [12]],
+    [3, [13]],
+  ]);
+  one.store.record([attempt(delivery(3), { round: 2, webhookId: webhook(20), status: 404 })], [moveTo(delivery(3), "failed")]);
+  one.store.record([], [moveTo(delivery(3), "queued")]);
+  one.store.claim(first, far, 1);
+  one.store.record([attempt(delivery(3), { round: 3, webhookId: webhook(20), status: 410 })], [moveTo(delivery(3), "waiting", far)]);
+  expect(one.store.claim(first, far, 1)).toMatchObject([{ id: 3, round: 4, windowRound: 3, finished: [20] }]);
+});
+
 test("the window begins with the first attempt, also when that is on record long before its round is over", () => {
   const one = openTestStore();
   queue(one, 1);

@@ -7,6 +7,7 @@ import type { Call } from "../contract/call.ts";
 import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
 import { calls } from "../contract/contract.ts";
 import { errorAnswer } from "../contract/shapes.ts";
+import { createApi } from "./api.ts";
 
 let app: App;
 let reported: unknown[];
@@ -121,6 +122,14 @@ describe("the control API on the whole pipeline", () => {
     const next = await ask("deliveries.list", { state: "waiting", order: "due", cursor: due.nextCursor ?? "" });
     expect(new Set([soonest, ...next.items].map((item) => item?.id))).toEqual(new Set([first?.id, second?.id]));
     expect(next.nextCursor).toBeNull();
+    const newest = await ask("deliveries.list", { limit: 1 });
+    const older = await ask("deliveries.list", { limit: 1, cursor: newest.nextCursor ?? "" });
+    expect([...newest.items, ...older.items].map(({ id }) => id)).toEqual([first?.id, second?.id]);
+    expect(await refused("deliveries.list", { cursor: due.nextCursor })).toEqual([
+      400,
+      "invalid",
+      "cursor: This is a cursor of `order: due`.",
+    ]);
     expect(await refused("deliveries.list", { order: "due" })).toEqual([400, "invalid", expect.stringContaining("state: waiting")]);
     for (const cursor of ["", "soon/dlv_000000001", `${soonest?.nextAttemptAt}`, `${soonest?.id}`])
       expect(await refused("deliveries.list", { state: "waiting", order: "due", cursor })).toEqual([
@@ -138,6 +147,24 @@ describe("the control API on the whole pipeline", () => {
     expect((await ask("jobs.list", {})).items).toMatchObject([{ id }]);
     await ask("jobs.cancel", { id });
     expect((await ask("deliveries.get", { id: second?.id ?? "" })).attempts).toHaveLength(2);
+  });
+
+  test("has the documented settings until they are changed", async () => {
+    expect(await ask("settings.get", {})).toEqual({
+      vendor: "Hookyard",
+      seed: 1,
+      jitter: true,
+      laneConnections: 64,
+      unknownKeys: "explain",
+      maxMessages: 1_000_000,
+      maxAgeMs: null,
+      maxBytes: 20_000_000_000,
+      maxRejectedBytes: 16_000_000,
+      maxUnknownKeyBytes: 16_000_000,
+      synchronous: "NORMAL",
+    });
+    expect(await ask("settings.update", { seed: 7 })).toMatchObject({ seed: 7, jitter: true });
+    expect(await ask("settings.get", {})).toMatchObject({ seed: 7, jitter: true });
   });
 
   test("keeps secrets to itself until it is asked for them", async () => {
@@ -254,64 +281,23 @@ describe("the control API on the whole pipeline", () => {
   });
 });
 
-describe("the configuration as a document", () => {
-  test("makes in an empty installation what it was made from, and changes nothing the second time", async () => {
-    const source = await ask("sources.create", { name: "Web", faults: [{ do: "delay", delayMs: 5, chance: 0.5 }] });
-    await ask("retryProfiles.create", { name: "quick", schedule: { kind: "list", delaysMs: [1000] } });
-    await ask("endpoints.create", { name: "Receiver", steps: [{ do: "hang", forMs: 9, match: { type: "track" } }] });
-    const webhooks = [{ url: "http://a.localhost/", headers: { "X-A": "1" } }];
-    await ask("destinations.create", {
-      name: "Shop",
-      sourceIds: [source.id],
-      webhooks,
-      sharedSecret: "s",
-      retryProfile: "quick",
-      enabled: false,
-    });
-    await ask("settings.update", { vendor: "Acme" });
-    const document = await ask("configuration.export", { secrets: true });
-
-    await ask("pipeline.reset", { what: "everything" });
-    expect(await ask("configuration.import", document)).toEqual({ created: 4, updated: 1 });
-    expect(await ask("configuration.export", { secrets: true })).toEqual(document);
-    const before = await ask("destinations.list", {});
-    expect(await ask("configuration.import", document)).toEqual({ created: 0, updated: 5 });
-    expect(await ask("destinations.list", {})).toEqual(before);
+test.each<[string, Error, [number, string]]>([
+  ["of its own", new Error("of the store"), [500, "internal"]],
+  ["of the store", Object.assign(new Error("full"), { code: "SQLITE_FULL" }), [503, "store_unavailable"]],
+])("an error %s that nobody expected is reported and answered", async (_name, error, answer) => {
+  const unexpected: unknown[] = [];
+  const api = createApi({
+    pipeline: app.pipeline,
+    rehearse: () => app,
+    scenarios: undefined as never,
+    about: () => {
+      throw error;
+    },
+    report: (one) => unexpected.push(one),
   });
-
-  test("may name sources by name, and leaves a secret alone that it does not mention", async () => {
-    const webhooks = [{ url: "http://a.localhost/" }];
-    const document = {
-      version: 1 as const,
-      sources: [{ name: "Web" }],
-      destinations: [{ name: "Shop", sources: ["Web"], webhooks, sharedSecret: "s" }],
-    };
-    await ask("configuration.import", document);
-    const { sharedSecret: _, ...unmentioned } = document.destinations[0]!;
-    await ask("configuration.import", { ...document, destinations: [unmentioned] });
-    expect((await ask("destinations.list", {})).items).toMatchObject([
-      { name: "Shop", sourceIds: ["src_000000001"], hasSharedSecret: true },
-    ]);
-  });
-
-  test.each([
-    [{ version: 2 }, "version"],
-    [{ version: 1, destinations: [{ name: "A", sources: ["nobody"], webhooks: [{ url: "http://a.localhost/" }] }] }, "destinations[0]"],
-    [{ version: 1, destinations: [{ name: "A", sources: [], webhooks: [{ url: "ftp://a" }] }] }, "destinations[0]"],
-    [
-      {
-        version: 1,
-        sources: [
-          { name: "A", writeKey: "k" },
-          { name: "B", writeKey: "k" },
-        ],
-      },
-      "sources: k is there twice",
-    ],
-    [{ version: 1, sources: [{ name: "A", colour: "red" }] }, "sources[0].colour"],
-  ])("is refused when wrong, with the place: %j", async (document, part) => {
-    expect(await refused("configuration.import", document)).toMatchObject([400, "invalid", expect.stringContaining(part)]);
-  });
+  const { status, body } = await api.call("about.get", {});
+  expect([status, errorAnswer.parse(body).code]).toEqual(answer);
+  expect(unexpected).toEqual([error]);
 });
 
 test("no input makes it fail: whatever comes, the answer is an answer or a refusal with a sentence", async () => {

@@ -9,6 +9,7 @@ import { openApiDocument } from "./openapi.ts";
 
 type Operation = {
   operationId: string;
+  tags: string[];
   parameters: { name: string; in: string; required: boolean }[];
   requestBody?: { required: boolean };
 };
@@ -22,6 +23,11 @@ function referencesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => (key === "$ref" ? [String(member)] : referencesIn(member)));
 }
+
+test("each call is under the name of its area", () => {
+  expect(document.paths["/api/deliveries/{id}/retry"]?.["post"]?.tags).toEqual(["deliveries"]);
+  expect(document.paths["/api/events"]?.["get"]?.tags).toEqual(["events"]);
+});
 
 test("each call is in the document", () => {
   for (const call of Object.values<Call>(calls)) {

@@ -79,3 +79,27 @@ test("a watch ends when it is asked to, when it begins anew, and with its port",
   publish(change(13));
   expect(sent).toHaveLength(before);
 });
+
+test("what is under way when the port ends hears that nobody waits for it, and is not answered", async () => {
+  const sent: string[] = [];
+  const asked: (AbortSignal | undefined)[] = [];
+  const answers = Promise.withResolvers<void>();
+  const portApi = createPortApi({
+    api: {
+      call: async (_name, _input, caller) => {
+        asked.push(caller);
+        await answers.promise;
+        return { status: 200, body: {} };
+      },
+      changes: { sequence: () => 0, since: () => [], subscribe: () => () => undefined },
+    },
+    send: (text) => sent.push(text),
+  });
+  portApi.receive('{"id":1,"name":"clock.advance","input":{"to":"idle"}}');
+  expect(asked.map((caller) => caller?.aborted)).toEqual([false]);
+  portApi.end();
+  expect(asked.map((caller) => caller?.aborted)).toEqual([true]);
+  answers.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(sent).toEqual([]);
+});

@@ -19,6 +19,8 @@ test("a rule may be as deep and as large as the limits", () => {
 test("what goes beyond is refused with a sentence", () => {
   expect(checkRule(nested(maxRuleDepth + 1))).toMatch(/^it is nested more than 8 deep; /);
   expect(checkRule(many(maxConditions + 1))).toMatch(/^it has more than 50 conditions; /);
+  expect(checkRule({ all: [...Array.from({ length: 25 }, () => condition), many(25)] })).toBeNull();
+  expect(checkRule({ all: [...Array.from({ length: 25 }, () => condition), many(26)] })).toMatch(/^it has more than 50 conditions; /);
   expect(checkRule({ all: [many(25), many(26)] })).toMatch(/^it has more than 50 conditions; /);
 });
 

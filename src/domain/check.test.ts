@@ -115,6 +115,14 @@ describe("a message is rejected", () => {
     });
   });
 
+  test.each([
+    ["x".repeat(58), `"${"x".repeat(58)}" is not a type`],
+    ["x".repeat(59), `"${"x".repeat(59)}… is not a type`],
+    [" TRACK ", 'write "track"'],
+  ])("with its type %j in the sentence, cut where it is long", (type, part) => {
+    expect(check({ type, userId: "u" })).toMatchObject({ rejection: { detail: expect.stringContaining(part) } });
+  });
+
   test("with the type of its path, whatever it is", () => {
     expect(check([], {}, "page")).toMatchObject({ ok: false, seen: { type: "page", messageId: null } });
     expect(check({ messageId: "m" }, {}, "page")).toMatchObject({ ok: false, seen: { type: "page", messageId: "m" } });

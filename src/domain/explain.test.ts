@@ -38,6 +38,12 @@ test.each<[Rule, boolean, string, string]>([
     "did Order Completed 3 times, 2 of them since 2026-11-14T00:00:00.000Z; the last of these at 2026-11-19T00:00:00.000Z; holds until 2026-11-22T00:00:00.000Z",
   ],
   [
+    order({ withinDays: 6 }),
+    true,
+    "did Order Completed within 6 days",
+    "did Order Completed 3 times, 1 of them since 2026-11-15T00:00:00.000Z; the last of these at 2026-11-19T00:00:00.000Z; holds until 2026-11-25T00:00:00.000Z",
+  ],
+  [
     order({ withinDays: 1 }),
     false,
     "did Order Completed within 1 day",

@@ -34,9 +34,7 @@ function spelling<T extends Id<string>>(prefix: string, what: string): IdSpellin
     format: (id: T): string => `${prefix}_${id.toString(36).padStart(width, "0")}`,
     parse: (text: string): T | null => {
       const digits = pattern.exec(text)?.[1];
-      if (digits === undefined) return null;
-      const id = Number.parseInt(digits, 36);
-      return Number.isSafeInteger(id) ? (id as T) : null;
+      return digits === undefined ? null : (Number.parseInt(digits, 36) as T);
     },
   };
 }

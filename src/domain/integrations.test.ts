@@ -28,7 +28,22 @@ describe("the integrations object", () => {
     });
   });
 
+  test("is warned about in the order of its members, with long values cut", () => {
+    const { warnings } = answerForWebhooks({ Webhooks: ["x".repeat(36)], all: ["x".repeat(37)], alle: 1, webhook: 1, Other: "false" });
+    expect(warnings).toEqual([
+      expect.stringContaining(`\`Webhooks: ["${"x".repeat(36)}"]\` in the integrations changes nothing`),
+      expect.stringContaining(`\`All: ["${"x".repeat(37)}"…\` was probably meant`),
+    ]);
+    expect(answerForWebhooks({ webhooks: true, All: "no" }).warnings).toEqual([
+      expect.stringContaining("`webhooks`"),
+      expect.stringContaining("`All: "),
+    ]);
+  });
+
   test.each<[JsonObject, string, string]>([
+    [{ All: " TRUE " }, "routed", "`All: true` was probably meant"],
+    [{ All: "1" }, "routed", "`All: true` was probably meant"],
+    [{ All: "0" }, "routed", "`All: false` was probably meant"],
     [{ all: false }, "routed", "`All: false` was probably meant"],
     [{ ALL: false }, "routed", "`All: false` was probably meant"],
     [{ webhooks: false }, "routed", "`Webhooks: false` was probably meant"],

@@ -45,3 +45,9 @@ test.each([
   for (const count of bins) expect(Math.abs(count - 1000)).toBeLessThan(186);
   expect(Math.abs((product * 12) / 20_000)).toBeLessThan(0.042);
 });
+
+test("a seed that somebody wrote down draws the same in every version", () => {
+  expect([drawUnit(1), drawUnit(1, 2), drawUnit(2 ** 40 + 3, 2 ** 33 + 1, 7), drawUnit(-1, -5, 0)]).toEqual([
+    0.2339792557322954, 0.6803283494487262, 0.2561170931832931, 0.9316696961906762,
+  ]);
+});

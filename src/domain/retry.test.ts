@@ -154,6 +154,27 @@ describe("other schedules", () => {
     expect(times.map((time, index) => (time - (times[index - 1] ?? start)) / 1000)).toEqual(expected);
   });
 
+  test("of standard-webhooks are what its specification recommends", () => {
+    const times = plannedRounds({ ...first, profile: profile("standard-webhooks") });
+    const hours = [5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24];
+    expect(times.map((time, index) => (time - (times[index - 1] ?? start)) / 3_600_000)).toEqual(hours);
+  });
+
+  test.each([
+    ["documented", 0.1, 4, 5],
+    ["hosted", 0.1, 4, 5],
+    ["svix", 0, 36, 15],
+    ["convoy", 0, 2, 15],
+    ["standard-webhooks", 0.1, 96, 15],
+  ])("of %s vary by %d, end after %d hours, and give an attempt %d seconds", (name, jitter, hours, seconds) => {
+    expect(profile(name)).toMatchObject({ jitter, windowMs: hours * 3_600_000, timeoutMs: seconds * 1000 });
+  });
+
+  test("are planned for a thousand rounds at most", () => {
+    const busy: RetryProfile = { ...documented, schedule: { kind: "exponential", firstMs: 1000, factor: 1, capMs: 1000 } };
+    expect(plannedRounds({ ...first, profile: busy })).toHaveLength(1000);
+  });
+
   test.each(builtInProfiles)("of $name have room for their list, late rounds included", (each) => {
     if (each.schedule.kind === "exponential") return;
     const longest = each.schedule.delaysMs.reduce((sum, delay) => sum + delay * (1 + each.jitter) + each.timeoutMs, 0);

@@ -1,7 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { explainMismatch } from "./signature-mismatch.ts";
+import { differingAspects } from "./json-spellings.ts";
+import { explainMismatch, firstDifference } from "./signature-mismatch.ts";
 
 const secret = "aGVsbG8gd29ybGQh";
 const value = {
@@ -176,4 +177,24 @@ test("any body and any digest get a sentence", () => {
       },
     ),
   );
+});
+
+test("the first difference is where one of the two is over, too", () => {
+  const bytes = (text: string): Uint8Array => Buffer.from(text);
+  expect(firstDifference(bytes("abc"), bytes("abc"))).toBeNull();
+  expect(firstDifference(bytes("abc"), bytes("axc"))).toEqual({ offset: 1, ours: 0x62, theirs: 0x78 });
+  expect(firstDifference(bytes("abc"), bytes("ab"))).toStrictEqual({ offset: 2, ours: 0x63, theirs: null });
+  expect(firstDifference(bytes(""), bytes("a"))).toStrictEqual({ offset: 0, ours: null, theirs: 0x61 });
+});
+
+test("an escape that both spellings have is no difference", () => {
+  const ours = '{"a":"\\u003c\\/\\u00fc","b":1}';
+  expect(differingAspects(ours, '{"a": "\\u003c\\/\\u00fc", "b": 1}')).toEqual(["spaces"]);
+  expect(differingAspects(ours, ours)).toEqual([]);
+  expect(differingAspects(ours, '{"a":"\\u003c\\/\\u00fc","b":2}')).toBeNull();
+});
+
+test("a signature and a digest are read with the white space and the case in which they were copied", () => {
+  const question = { body, secret, expected: ` ${expected.toUpperCase()}\n`, receiverDigest: ` ${expected}\n` };
+  expect(explainMismatch(question)).toMatchObject({ cause: "none" });
 });

@@ -32,6 +32,11 @@ describe("a time is read", () => {
     ["1795231500", "2026-11-21T03:25:00.000Z"],
     ["1795231500755", "2026-11-21T03:25:00.755Z"],
     ["1795231500.5", "2026-11-21T03:25:00.500Z"],
+    ["2000-02-29", "2000-02-29T00:00:00.000Z"],
+    ["2026-12-31T23:59:59.001+23:59", "2026-12-31T00:00:59.001Z"],
+    ["0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"],
+    ["123456789", "1973-11-29T21:33:09.000Z"],
+    ["-123456789", "1966-02-02T02:26:51.000Z"],
     [0, "1970-01-01T00:00:00.000Z"],
     [-1, "1969-12-31T23:59:59.000Z"],
     [99_999_999_999, "5138-11-16T09:46:39.000Z"],
@@ -56,7 +61,14 @@ describe("a time is read", () => {
     ["2026-02-30"],
     ["2025-02-29"],
     ["1900-02-29"],
+    ["2100-02-29"],
+    ["2024-02-30"],
+    ["12345678"],
     ["2026-13-01"],
+    ["2026-01-32"],
+    ["2026-06-31"],
+    ["2026-09-31"],
+    ["2026-11-31"],
     ["2026-00-01"],
     ["2026-01-00"],
     ["2026-04-31T00:00:00Z"],
@@ -94,6 +106,16 @@ describe("a time is read", () => {
         expect(parseTimestamp(formatTimestamp(time).replace("Z", "+0000").replace("T", " "))).toBe(time);
       }),
     );
+  });
+
+  test("from the last day of every month, whole minutes and thousandths", () => {
+    for (const [month, days] of [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31].entries()) {
+      for (const ms of [0, 9, 10, 99, 100, 59_999, 60_000]) {
+        const time = Date.UTC(2026, month, days, 23, 58, 9) + ms;
+        expect(formatTimestamp(time)).toBe(new Date(time).toISOString());
+        expect(parseTimestamp(formatTimestamp(time))).toBe(time);
+      }
+    }
   });
 
   test("or not, but never with an error, from any text and number", () => {

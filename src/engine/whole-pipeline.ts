@@ -23,12 +23,15 @@ export function createSettle({ activity, clock, store, scheduler, changes }: Set
   return async (timeoutMs: number): Promise<{ settled: boolean; queued: number; sending: number }> => {
     const { signal, abort } = limited(timeoutMs);
     const isSettled = (): boolean => activity.isQuiet(clock.isRunning()) && !scheduler.hasQueued();
-    for (;;) {
-      await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
-      if (isSettled() || signal.aborted) break;
-      await nextChange(changes, signal);
+    try {
+      for (;;) {
+        await activity.whenQuiet({ includeHeld: clock.isRunning(), signal });
+        if (isSettled() || signal.aborted) break;
+        await nextChange(changes, signal);
+      }
+    } finally {
+      abort();
     }
-    abort();
     const { queued, sending } = store.countByState();
     return { settled: isSettled(), queued, sending };
   };

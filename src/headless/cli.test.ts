@@ -6,9 +6,11 @@ import { expect, test } from "vitest";
 const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
 
-function hookyard(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+const hookyard = (...args: string[]) => hookyardOn([], ...args);
+
+function hookyardOn(node: string[], ...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [cli, ...args]);
+    const child = spawn(process.execPath, [...node, cli, ...args]);
     let out = "";
     let err = "";
     child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
@@ -19,7 +21,11 @@ function hookyard(...args: string[]): Promise<{ code: number | null; out: string
 
 test.each([
   [["--version"], version],
+  [["-v"], version],
   [["--help"], "serve"],
+  [["-h"], "serve"],
+  [["help"], "serve"],
+  [["run", "--help"], "--junit"],
   [["serve", "--help"], "--endpoints-tls-port"],
 ])("hookyard %j prints and ends", async (args, part) => {
   expect(await hookyard(...args)).toEqual({ code: 0, out: expect.stringContaining(part), err: "" });
@@ -34,4 +40,12 @@ test.each([
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain(part);
   expect(err.trimEnd()).not.toContain("\n");
+});
+
+test.each([
+  ["22.23.1", { code: 1, out: "", err: "Hookyard needs Node 24 or newer; this is 22.23.1.\n" }],
+  ["24.0.0", { code: 0, out: `${version}\n`, err: "" }],
+])("on Node %s it says whether that is new enough", async (node, wanted) => {
+  const pretend = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`;
+  expect(await hookyardOn(["--import", `data:text/javascript,${encodeURIComponent(pretend)}`], "--version")).toEqual(wanted);
 });

@@ -1,7 +1,12 @@
-import type { IncomingMessage } from "node:http";
-import { get } from "node:http";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createFeed, startControlPort, token } from "./control-port.fixture.ts";
+import { streamChanges } from "./events.ts";
 
 let feed: ReturnType<typeof createFeed>;
 let control: Awaited<ReturnType<typeof startControlPort>>;
@@ -9,7 +14,10 @@ beforeEach(async () => {
   feed = createFeed();
   control = await startControlPort({ changes: feed.feed });
 });
-afterEach(() => control.stop());
+afterEach(async () => {
+  vi.useRealTimers();
+  await control.stop();
+});
 
 /** Reads events as they come; `next` waits for one. */
 async function listen(path = "/api/events", headers: Record<string, string> = {}) {
@@ -86,6 +94,47 @@ test("a client that does not read is dropped", async () => {
   stream.close();
 });
 
+test("a client may be a megabyte behind, and is dropped when it is farther behind", async () => {
+  const opened = Promise.withResolvers<ServerResponse>();
+  const server = createServer((request, response) => {
+    streamChanges({ request, response, changes: feed.feed, after: null });
+    opened.resolve(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  socket.pause();
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const response = await opened.promise;
+  const limit = 1024 * 1024;
+  // The socket's own buffers are filled before anything waits in the process.
+  while (response.writableLength < limit - 60_000 && !response.destroyed) {
+    feed.push(["x".repeat(25_000)]);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(response.destroyed).toBe(false);
+  feed.push(["x".repeat(70_000)]);
+  expect(response.destroyed).toBe(true);
+  socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test("a stream says every fifteen seconds that it is still there, for as long as its client is", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const stream = await listen();
+  await stream.next();
+  for (const id of ["a", "b"]) {
+    vi.advanceTimersByTime(14_999);
+    feed.push([id]);
+    vi.advanceTimersByTime(1);
+    expect(await stream.next()).toContain(`"ids":["${id}"]`);
+    expect(await stream.next()).toBe(": still here");
+  }
+  stream.close();
+  await expect.poll(() => feed.listeners.size).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test("a client that goes is forgotten", async () => {
   const stream = await listen();
   await stream.next();
@@ -94,9 +143,25 @@ test("a client that goes is forgotten", async () => {
   await expect.poll(() => feed.listeners.size).toBe(0);
 });
 
+test("nothing of a stream is kept once its client has gone", async () => {
+  const stream = await listen();
+  await stream.next();
+  const kept = [...feed.listeners].map((listener) => new WeakRef(listener));
+  stream.close();
+  await expect.poll(() => feed.listeners.size).toBe(0);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const isKept = (): boolean => {
+    collect();
+    return kept.some((one) => one.deref() !== undefined);
+  };
+  await expect.poll(isKept, { timeout: 20_000 }).toBe(false);
+});
+
 test("stopping ends the streams", async () => {
   const stream = await listen();
   await stream.next();
   await control.stop();
   expect(await stream.next()).toBeUndefined();
+  expect(feed.listeners.size).toBe(0);
 });

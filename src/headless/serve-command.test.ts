@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -124,6 +124,13 @@ describe("hookyard serve", () => {
       running.child.kill("SIGTERM");
       expect(await running.ended).toEqual({ code: 0, err: "" });
       expect(existsSync(page)).toBe(false);
+
+      writeFileSync(join(directory, "xdg-open"), "#!/bin/sh\nexit 3\n");
+      const failing = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
+      await failing.line();
+      await expect.poll(failing.said).toBe("The browser could not be opened. Open the address above yourself.\n");
+      failing.child.kill("SIGTERM");
+      expect((await failing.ended).code).toBe(0);
     },
   );
 
@@ -198,6 +205,59 @@ Socket.prototype.connect = function (...to) {
     await receiver.stop();
   });
 
+  test("leaves a closed database behind, whether it was stopped or could not start", async () => {
+    const first = serve("--data", directory, ...freePorts, "--json");
+    await first.line();
+    first.child.kill("SIGTERM");
+    await first.ended;
+    const left = readdirSync(directory).toSorted();
+    expect(left.filter((file) => /-wal|-shm/.test(file))).toEqual([]);
+    expect((await serve("--data", directory, ...freePorts, "--config", join(directory, "none")).ended).code).toBe(1);
+    const file = join(directory, "wrong.json");
+    writeFileSync(file, '{"version":1,"sources":[{"name":"a","writeKey":"k"},{"name":"b","writeKey":"k"}]}');
+    const refused = await serve("--data", directory, ...freePorts, "--config", file).ended;
+    expect(refused).toEqual({ code: 1, err: expect.stringContaining("sources: k is there twice.") });
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    expect((await serve("--data", directory, ...freePorts, "--ui-port", String(port)).ended).code).toBe(1);
+    await new Promise((resolve) => other.close(resolve));
+    rmSync(file);
+    expect(readdirSync(directory).toSorted()).toEqual(left);
+  });
+
+  test("ends at once on a second signal", async () => {
+    const running = serve("--data", ":memory:", ...freePorts, "--json");
+    const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
+    // A request that is not complete: the first signal waits for it.
+    const { host, hostname, port } = new URL(uiUrl);
+    const caller = connect(Number(port), hostname);
+    caller.on("error", () => undefined);
+    const headers = `Host: ${host}\r\nAuthorization: Bearer ${token}\r\nContent-Length: 2\r\nExpect: 100-continue\r\n`;
+    caller.write(`POST /api/sources HTTP/1.1\r\n${headers}\r\n`);
+    await new Promise((resolve) => caller.once("data", resolve));
+    // Both signals have arrived when it goes on.
+    for (const signal of ["SIGSTOP", "SIGINT", "SIGTERM", "SIGCONT"] as const) running.child.kill(signal);
+    expect((await running.ended).code).toBe(130);
+  });
+
+  test("reports an error that nobody expected with its time, and goes on", async () => {
+    writeFileSync(
+      join(directory, "fault.mjs"),
+      'process.on("SIGUSR2", () => { Promise.reject(new Error("planted rejection")); throw new Error("planted error"); });',
+    );
+    const running = serveIn({ NODE_OPTIONS: `--import ${join(directory, "fault.mjs")}` }, "--data", ":memory:", ...freePorts, "--json");
+    const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
+    running.child.kill("SIGUSR2");
+    await expect.poll(running.said).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z Error: planted (?:error|rejection)\n    at /);
+    await expect.poll(running.said).toContain("planted error");
+    await expect.poll(running.said).toContain("planted rejection");
+    const answer = await fetch(`${uiUrl}/api/clock`, { headers: { Authorization: `Bearer ${token}` } });
+    expect(answer.status).toBe(200);
+    running.child.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  });
+
   test("names the flag of a port that is taken", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
@@ -214,16 +274,23 @@ Socket.prototype.connect = function (...to) {
   test("refuses what it cannot open or read, each in one line", async () => {
     const file = join(directory, "configuration.json");
     writeFileSync(file, '{"version":1,"colour":"red"}');
+    const broken = join(directory, "broken.json");
+    writeFileSync(broken, '{"version":1,\n"sources":[\n!"s3cret"\n]}');
     writeFileSync(join(directory, "hookyard.db"), "this is not a database, and longer than the header of one would be");
     const ends = await Promise.all([
       serve("--data", directory, ...freePorts).ended,
       serve("--data", ":memory:", ...freePorts, "--config", file).ended,
       serve("--data", ":memory:", ...freePorts, "--config", join(directory, "none")).ended,
+      serve("--data", ":memory:", ...freePorts, "--config", broken).ended,
+      serve("--data", ":memory:", ...freePorts, "--host", "203.0.113.1").ended,
     ]);
     expect(ends).toEqual([
       { code: 1, err: expect.stringMatching(/^.*not a Hookyard data file.*\n$/) },
       { code: 1, err: expect.stringMatching(/^.*configuration\.json: Unknown member colour.*\n$/) },
       { code: 1, err: expect.stringMatching(/^.*cannot be read.*\n$/) },
+      // Without the text around the fault, which may be a secret.
+      { code: 1, err: expect.stringMatching(/^.*broken\.json is not valid JSON: Unexpected token '!' near line 3\n$/) },
+      { code: 1, err: "203.0.113.1 is not an address of this machine. Choose another with --host.\n" },
     ]);
   });
 });

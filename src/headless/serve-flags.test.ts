@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { defaultDataDirectory } from "./data-directory.ts";
 import { isLoopback, parseServeFlags } from "./serve-flags.ts";
@@ -45,11 +46,22 @@ describe("the flags of serve", () => {
     [["extra"], "extra"],
     [["--data"], "--data"],
     [["--data="], "--data needs a directory"],
+    [["--host="], "--host needs an address"],
+    [["--ui-port", "65536"], "--ui-port needs a number"],
     [["--json=yes"], "--json"],
   ])("%j is refused in one line", (args, part) => {
     const answer = parseServeFlags(args);
     expect(answer).toEqual({ wrong: expect.stringContaining(part) });
     expect((answer as { wrong: string }).wrong).not.toContain("\n");
+  });
+
+  test("a port may be the highest there is, and a directory is read from where the command runs", () => {
+    expect(parseServeFlags(["--ui-port", "65535", "--data", "kept", "--config", "c.json"])).toMatchObject({
+      ports: { ui: 65_535 },
+      data: resolve("kept"),
+      config: "c.json",
+    });
+    expect(parseServeFlags([])).toMatchObject({ data: defaultDataDirectory() });
   });
 
   test("--help wins over what else is there", () => {
@@ -61,7 +73,10 @@ test.each([
   ["linux", {}, "/home/a/.local/share/hookyard"],
   ["linux", { XDG_DATA_HOME: "/data" }, "/data/hookyard"],
   ["linux", { XDG_DATA_HOME: "relative" }, "/home/a/.local/share/hookyard"],
-  ["darwin", {}, "/home/a/Library/Application Support/Hookyard"],
+  ["darwin", { XDG_DATA_HOME: "/data" }, "/home/a/Library/Application Support/Hookyard"],
+  ["win32", {}, "/home/a/AppData/Roaming/Hookyard"],
+  ["win32", { APPDATA: "" }, "/home/a/AppData/Roaming/Hookyard"],
+  ["win32", { APPDATA: "/roaming" }, "/roaming/Hookyard"],
 ] as const)("on %s with %j the data is in %s", (platform, environment, expected) => {
   expect(defaultDataDirectory(platform, environment, "/home/a")).toBe(expected);
 });
@@ -71,6 +86,9 @@ test.each([
   ["127.8.0.1", true],
   ["::1", true],
   ["localhost", true],
+  ["hookyard.localhost", true],
+  ["hookyard.localhost.evil.com", false],
+  ["1127.0.0.1", false],
   ["0.0.0.0", false],
   ["192.168.0.2", false],
   ["127.evil.com", false],

@@ -33,6 +33,17 @@ test("a file that holds no token is replaced", () => {
   expect(rights()).toBe(0o600);
 });
 
+test("a token that an editor ended with a line break is the same token", () => {
+  const token = readOrMakeToken(directory);
+  writeFileSync(join(directory, "token"), `${token}\n`);
+  expect(readOrMakeToken(directory)).toBe(token);
+});
+
+test.each(["x".repeat(42), "x".repeat(44), `${"x".repeat(42)}!`])("%s is no token", (text) => {
+  writeFileSync(join(directory, "token"), text);
+  expect(readOrMakeToken(directory)).not.toBe(text);
+});
+
 test("without a directory the token is a new one each time", () => {
   expect(readOrMakeToken(null)).not.toBe(readOrMakeToken(null));
 });

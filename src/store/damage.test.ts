@@ -20,7 +20,7 @@ import { faultsIn } from "./integrity.ts";
 import { markerName } from "./marker.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
-import { openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
+import { openFilesIn, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
 
 const pageSize = 4096;
 
@@ -48,11 +48,14 @@ function killed(): string {
   return data;
 }
 
+/** A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have locks on it. */
 function refusal(data: string): string {
+  const before = openFilesIn(data);
   try {
     openStore(data).close();
   } catch (error) {
     expect(error).toBeInstanceOf(OpenError);
+    if (before.length === 0) expect(openFilesIn(data)).toEqual([]);
     return (error as Error).message;
   }
   throw new Error("it was opened");

@@ -48,6 +48,7 @@ describe("a deletion request", () => {
       totalCapped: false,
     });
     expect(store.deletions(2, first.nextCursor)).toMatchObject({ items: [{ id: ids[0] }], nextCursor: null });
+    expect(store.deletions(3, null)).toMatchObject({ items: [{}, {}, {}], nextCursor: null });
     expect(store.deleteDeletion(ids[1] as DeletionId)).toBe(true);
     expect(store.deleteDeletion(ids[1] as DeletionId)).toBe(false);
     expect(store.deletion(ids[1] as DeletionId)).toBeNull();
@@ -102,6 +103,8 @@ describe("suppressed users", () => {
     expect(found("ä")).toEqual(["ädäm"]);
     expect(found("adama")).toEqual([]);
     expect(store.suppressions("ad", 1, null)).toMatchObject({ total: 3, nextCursor: "ada" });
+    expect(store.suppressions("ad", 3, null)).toMatchObject({ total: 3, nextCursor: null });
+    expect(store.suppressions("ad", 1, "ada")).toMatchObject({ items: [{ userId: "adam" }], total: 3 });
   });
 });
 
@@ -112,4 +115,27 @@ test("a reset of the messages forgets requests and suppressions, since the rows 
   one.store.suppress("ada", 1, id);
   one.store.clearMessages();
   expect([one.store.deletions(9, null).total, one.store.deleteMessages(), one.store.suppressedUsers()]).toEqual([0, [], []]);
+});
+
+test("totals are exact up to ten thousand, and said to be more beyond", () => {
+  const one = openTestStore();
+  const { store, db } = one;
+  const count = (): unknown[] =>
+    [store.deletions(1, null), store.suppressions("", 1, null)].map(({ total, totalCapped }) => [total, totalCapped]);
+  const some = db.transaction((from: number, to: number) => {
+    for (let n = from; n <= to; n += 1) {
+      db.prepare("INSERT INTO deletions (requested_at, suppress) VALUES (1, 0)").run();
+      store.suppress(`user-${n}`, 1, null);
+    }
+  });
+  some(1, 10_000);
+  expect(count()).toEqual([
+    [10_000, false],
+    [10_000, false],
+  ]);
+  some(10_001, 10_001);
+  expect(count()).toEqual([
+    [10_000, true],
+    [10_000, true],
+  ]);
 });

@@ -70,6 +70,27 @@ describe("a claim", () => {
   });
 });
 
+test("webhooks that failed for good are those of the delivery, in its window", () => {
+  const one = openTestStore();
+  queue(one, 3);
+  claimed(one);
+  for (const id of [1, 2, 3])
+    one.store.record(
+      [attempt(delivery(id), { webhookId: webhook(10 + id), status: 404 }), attempt(delivery(id), { webhookId: webhook(20), status: 503 })],
+      [moveTo(delivery(id), "waiting", far)],
+    );
+  expect(one.store.claim(first, far, 3).map(({ id, finished }) => [id, finished])).toEqual([
+    [1, [11]],
+    [2, [12]],
+    [3, [13]],
+  ]);
+  one.store.record([attempt(delivery(3), { round: 2, webhookId: webhook(20), status: 404 })], [moveTo(delivery(3), "failed")]);
+  one.store.record([], [moveTo(delivery(3), "queued")]);
+  one.store.claim(first, far, 1);
+  one.store.record([attempt(delivery(3), { round: 3, webhookId: webhook(20), status: 410 })], [moveTo(delivery(3), "waiting", far)]);
+  expect(one.store.claim(first, far, 1)).toMatchObject([{ id: 3, round: 4, windowRound: 3, finished: [20] }]);
+});
+
 test("the window begins with the first attempt, also when that is on record long before its round is over", () => {
   const one = openTestStore();
   queue(one, 1);
@@ -102,6 +123,74 @@ test("a message shows the first state of its deliveries, its attempts and the la
   one.store.record([attempt(delivery(2), { webhookId: webhook(4), status: 204 })], [moveTo(delivery(1), "cancelled")]);
   expect(state()).toMatchObject({ state: "cancelled", attempts: 4, lastStatus: 204 });
   expectConsistent(one.db);
+});
+
+test("a record that fails leaves the states, the counts and the message as they were", () => {
+  const one = openTestStore();
+  queue(one, 2);
+  claimed(one);
+  one.db.exec("CREATE TRIGGER refuse BEFORE INSERT ON transitions WHEN new.delivery_id = 2 BEGIN SELECT raise(ABORT, 'not this one'); END");
+  expect(() =>
+    one.store.record([attempt(delivery(1), { status: 503 })], [moveTo(delivery(1), "failed"), moveTo(delivery(2), "failed")]),
+  ).toThrow("not this one");
+  expect(one.store.message(1 as MessageRowId)).toMatchObject({ state: "sending", attempts: 0 });
+  expectConsistent(one.db);
+  one.db.exec("DROP TRIGGER refuse");
+  one.store.record([], [moveTo(delivery(1), "delivered")]);
+  expect(one.store.countByState()).toMatchObject({ sending: 1, delivered: 1, failed: 0 });
+  expectConsistent(one.db);
+});
+
+test("what there is to do is counted up to a limit, and known by time and row", () => {
+  const one = openTestStore();
+  expect([one.store.destinationsWithWork(), one.store.nextDueAt([first]), one.store.nextWindowEnd(first, 100)]).toEqual([[], null, null]);
+  expect(one.store.newestRows()).toEqual({ message: 0, delivery: 0 });
+  queue(one, 3);
+  queue(one, 2, [2]);
+  expect(one.store.newestRows()).toEqual({ message: 5, delivery: 5 });
+  expect([1, 3, 9].map((limit) => one.store.countRunnable(first, startOfTime, limit))).toEqual([1, 3, 3]);
+  claimed(one);
+  expect(one.store.destinationsWithWork()).toEqual([2]);
+  wait(one, 1, startOfTime + 5000);
+  wait(one, 2, startOfTime + 4000);
+  expect(one.store.destinationsWithWork()).toEqual([1, 2]);
+  expect([startOfTime + 3999, startOfTime + 4000, startOfTime + 5000].map((now) => one.store.countRunnable(first, now, 9))).toEqual([
+    0, 1, 2,
+  ]);
+  expect(one.store.countRunnable(first, startOfTime + 5000, 1)).toBe(1);
+  expect(one.store.nextDueAt([2 as DestinationId, first])).toBe(startOfTime + 4000);
+  // Delivery 2 waits and is due, 3 is being sent, 4 and 5 are queued for the other.
+  const runnable = (now: number, upTo: number) => one.store.hasRunnableUpTo(first, now, upTo);
+  expect([runnable(startOfTime + 4000, 2), runnable(startOfTime + 4000, 1), runnable(startOfTime + 3999, 9)]).toEqual([true, false, false]);
+  expect([3, 4].map((upTo) => one.store.hasRunnableUpTo(2 as DestinationId, startOfTime, upTo))).toEqual([false, true]);
+  expect(one.store.hasUnsettledUpTo(first, false, 1)).toBe(true);
+  expect([false, true].map((orQueued) => one.store.hasUnsettledUpTo(2 as DestinationId, orQueued, 9))).toEqual([false, true]);
+  expect(one.store.hasUnsettledUpTo(2 as DestinationId, true, 3)).toBe(false);
+  expect([2, 3, 4].map((row) => one.store.unsettledOf(row as MessageRowId))).toEqual([
+    [{ destinationId: 1, state: "waiting" }],
+    [{ destinationId: 1, state: "sending" }],
+    [{ destinationId: 2, state: "queued" }],
+  ]);
+  one.store.record(
+    [],
+    [1, 2, 3].map((id) => moveTo(delivery(id), "delivered")),
+  );
+  expect([one.store.unsettledOf(2 as MessageRowId), one.store.hasUnsettledUpTo(first, true, 9)]).toEqual([[], false]);
+});
+
+test("the window of what is queued again ends with that of its first attempt", () => {
+  const one = openTestStore();
+  queue(one, 3);
+  claimed(one);
+  wait(one, 1, far, startOfTime + 30);
+  wait(one, 2, far, startOfTime + 20);
+  one.store.record([attempt(delivery(3), { status: 503, startedAt: startOfTime + 10 })], []);
+  one.store.requeueInterrupted(startOfTime);
+  expect(one.store.delivery(delivery(3))).toMatchObject({ state: "queued", firstAttemptAt: startOfTime + 10 });
+  expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 110);
+  expect([109, 110, 120, 130].map((ms) => one.store.pausedPastWindow(first, startOfTime + ms, 100))).toEqual([[], [3], [2, 3], [2, 1, 3]]);
+  one.store.record([], [moveTo(delivery(3), "expired")]);
+  expect(one.store.nextWindowEnd(first, 100)).toBe(startOfTime + 120);
 });
 
 describe("after a crash", () => {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { storeFailure } from "../engine/store-failure.ts";
 import { markerName } from "./marker.ts";
 import { dataFileName } from "./open.ts";
@@ -11,6 +11,28 @@ import { openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
 const failing = (code: string): Error => Object.assign(new Error("as the driver throws it"), { code });
 const markerIn = (data: string): { beat: number; hasLog: boolean } =>
   JSON.parse(readFileSync(join(data, markerName), "utf8")) as { beat: number; hasLog: boolean };
+
+afterEach(() => void vi.useRealTimers());
+
+test("the files are looked at every second, and not any more after the end", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const data = join(temporaryDirectory(), "data");
+  const store = openStore(data);
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  for (const [from, to, isTrouble] of [
+    [data, `${data}-away`, true],
+    [`${data}-away`, data, false],
+  ] as const) {
+    renameSync(from, to);
+    vi.advanceTimersByTime(999);
+    expect(changes).toBe(isTrouble ? 0 : 1);
+    vi.advanceTimersByTime(1);
+    expect([store.trouble() !== null, changes]).toEqual([isTrouble, isTrouble ? 1 : 2]);
+  }
+  store.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
 
 test.each(["SQLITE_FULL", "SQLITE_IOERR_READ", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_BUSY"])(
   "%s is trouble from wherever it comes, until a write succeeds",

@@ -8,7 +8,7 @@ import { OpenError } from "../app-errors.ts";
 import { migrations } from "./migrations/migrations.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
-import { expectConsistent, openTestStore, request, temporaryDirectory, type TestStore } from "./store.fixture.ts";
+import { expectConsistent, openFilesIn, openTestStore, request, temporaryDirectory, type TestStore } from "./store.fixture.ts";
 
 const ourId = 0x484b5944;
 
@@ -30,11 +30,14 @@ function bytesIn(directory: string): Record<string, string> {
   return Object.fromEntries(contents.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")]));
 }
 
+/** A refusal leaves nothing open. SQLite keeps a file open for as long as others of the process have locks on it. */
 function refusal(data: string): string {
+  const before = openFilesIn(data);
   try {
     openStore(data).close();
   } catch (error) {
     expect(error).toBeInstanceOf(OpenError);
+    if (before.length === 0) expect(openFilesIn(data)).toEqual([]);
     return (error as Error).message;
   }
   throw new Error("it was opened");
@@ -161,6 +164,30 @@ describe("refused with a sentence, and not one byte changed", () => {
     expect(refusal(data)).toMatch(/is damaged.*not been touched\. Restore a copy/);
     expect(readFileSync(join(data, dataFileName)).equals(bytes)).toBe(true);
   });
+});
+
+test("a file that cannot be brought to the newest format is as it was, and nothing of it stays open", () => {
+  const data = fileOfAnother((db) => {
+    db.exec(migrations[0] ?? "");
+    // What a later format makes is there already.
+    db.exec("CREATE TABLE identities (a)");
+    db.pragma("user_version = 1");
+    db.pragma(`application_id = ${ourId}`);
+  });
+  expect(refusal(data)).toMatch(/cannot be opened: .*identities/);
+  const db = new Database(join(data, dataFileName), { readonly: true });
+  expect(db.pragma("user_version", { simple: true })).toBe(1);
+  db.close();
+  // The lock of the directory is free again.
+  expect(refusal(data)).toMatch(/cannot be opened: .*identities/);
+});
+
+test("an end closes every file of the directory", () => {
+  const data = temporaryDirectory();
+  const store = openStore(data);
+  expect(openFilesIn(data).length > 0).toBe(process.platform === "linux");
+  store.close();
+  expect(openFilesIn(data)).toEqual([]);
 });
 
 describe("said in a sentence", () => {

@@ -32,7 +32,12 @@ export function openDatabase(data: string): OpenedDatabase {
   if (data === ":memory:") {
     const db = new Database(":memory:");
     prepare(db, { file: ":memory:", data, marker: null });
-    return { db, health: new StoreHealth(db, null), close: () => db.close() };
+    const health = new StoreHealth(db, null);
+    const close = (): void => {
+      health.end();
+      db.close();
+    };
+    return { db, health, close };
   }
   makeDataDirectory(data);
   const lock = takeLock(data);

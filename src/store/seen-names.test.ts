@@ -44,8 +44,31 @@ test("where every name is new, those seen often stay and the others make room", 
 test("a name that nobody would choose from a list is not kept", () => {
   const one = openTestStore();
   const long = "x".repeat(201);
+  const kept = "x".repeat(200);
   one.store.noteSeen({ traits: once(long, "plan"), events: events({ [long]: ["p"], Bought: [long] }) });
   expect(one.store.seenNames()).toEqual({ traits: ["plan"], events: [{ event: "Bought", properties: [] }] });
+  one.store.noteSeen({ traits: once(kept), events: events({ [kept]: [kept] }) });
+  expect(one.store.seenNames()).toEqual({
+    traits: ["plan", kept],
+    events: [
+      { event: "Bought", properties: [] },
+      { event: kept, properties: [kept] },
+    ],
+  });
+});
+
+test("of a thousand and one names five hundred stay, and properties go with their events", () => {
+  const one = openTestStore();
+  const names = Array.from({ length: 1000 }, (_, n) => `n${String(n).padStart(4, "0")}`);
+  one.store.noteSeen({ traits: once(...names), events: events(Object.fromEntries(names.map((name) => [name, ["p"]]))) });
+  expect(one.store.seenNames()).toMatchObject({ traits: { length: 1000 }, events: { length: 1000 } });
+  one.store.noteSeen({ traits: once("n0999"), events: events({ n0999: ["p"] }) });
+  expect(one.store.seenNames().traits).toHaveLength(1000);
+  one.store.noteSeen({ traits: once("often"), events: events({ often: ["p"] }) });
+  const { traits, events: left } = one.store.seenNames();
+  expect(traits).toEqual(["n0999", ...names.slice(0, 499)]);
+  expect(left.map(({ event }) => event)).toEqual(traits);
+  expect(one.db.prepare("SELECT count(*) FROM seen_names").pluck().get()).toBe(1500);
 });
 
 test("names that a failed transaction took back make too many again", () => {

@@ -1,6 +1,6 @@
 /** A store whose database is in hand, requests as ingest makes them, attempts as delivery makes them, and what must always hold. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
@@ -23,6 +23,20 @@ export function temporaryDirectory(parent = tmpdir()): string {
   const path = mkdtempSync(join(parent, "hookyard-store-"));
   cleanups.push(() => rmSync(path, { recursive: true, force: true }));
   return path;
+}
+
+/** What this process holds open in a directory; known on Linux only. */
+export function openFilesIn(directory: string): string[] {
+  if (process.platform !== "linux") return [];
+  const links = readdirSync("/proc/self/fd").flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+    } catch {
+      // The one that listed them is closed by now.
+      return [];
+    }
+  });
+  return links.filter((path) => path.startsWith(`${directory}/`)).toSorted();
 }
 
 export type TestStore = {

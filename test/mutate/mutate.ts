@@ -10,9 +10,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { drawUnit } from "../../src/domain/random.ts";
 import { isForTests, readSourceFile } from "../structure/source-file.ts";
+import { Coverage } from "./coverage.ts";
 import { knownOf, readKnown, staleIn, type Known } from "./known.ts";
 import { mutationsOf, type Mutant } from "./mutations.ts";
 import { Suite, type Verdict } from "./suite.ts";
+import { switched } from "./switched.ts";
 
 const folders = ["src/domain", "src/engine", "src/store", "src/api", "src/headless"];
 /** Percent, of the mutants that are not equivalent. */
@@ -25,6 +27,9 @@ const help = `Usage: npm run mutate -- [FOLDER or FILE ...] [flags]
   --sample N   So many mutants of each folder, drawn at random. Default: all.
   --seed S     What is drawn. Default: 1.
   --kind K     Only mutants of this kind; --list shows the kinds.
+  --change P   Only mutants whose change matches this pattern.
+  --files N    Asks so many test files at most, the nearest; what only a farther one notices counts as alive. Default: 25.
+  --tests P    Asks only test files whose path matches this pattern.
   --jobs N     So many tests at a time. Default: 1.
   --known      Also those that test/mutate/known.json lists as equivalent.
   --list       Prints the mutants, and runs nothing.
@@ -37,6 +42,9 @@ const { values: flags, positionals } = parseArgs({
     sample: { type: "string" },
     seed: { type: "string", default: "1" },
     kind: { type: "string" },
+    change: { type: "string" },
+    files: { type: "string", default: "25" },
+    tests: { type: "string", default: "" },
     jobs: { type: "string", default: "1" },
     known: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
@@ -78,8 +86,18 @@ async function main(): Promise<number> {
   process.on("exit", () => rmSync(state, { recursive: true, force: true }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
   const sources = new Map([...texts].map(([path, text]) => [path, readSourceFile(path, text)]));
+  const code = new Map(mutated.map((path) => [path, switched(path, texts.get(path) ?? "")]));
+  const coverage = new Coverage({
+    sources,
+    texts,
+    switched: code,
+    cacheFile: join(root, "node_modules/.cache/hookyard-mutate/coverage.json"),
+  });
+  const tests = new RegExp(flags.tests);
   const suites = await Promise.all(
-    Array.from({ length: Number(flags.jobs) }, (_, i) => Suite.start({ root, state: join(state, String(i)), sources, texts, mutated })),
+    Array.from({ length: Number(flags.jobs) }, (_, i) =>
+      Suite.start({ root, state: join(state, String(i)), coverage, switched: code, maxFiles: Number(flags.files), tests, say }),
+    ),
   );
   try {
     const tried = await tryAll(chosen, suites);
@@ -97,6 +115,7 @@ function choose(mutants: ReadonlyMap<string, readonly Mutant[]>, known: readonly
       .filter(([file]) => file === folder || file.startsWith(`${folder}/`))
       .flatMap(([file, some]) => some.map((mutant) => ({ folder, file, mutant, known: knownOf(known, file, mutant) })))
       .filter(({ mutant }) => flags.kind === undefined || mutant.kind === flags.kind)
+      .filter(({ mutant }) => flags.change === undefined || new RegExp(flags.change).test(mutant.change))
       .filter((one) => flags.known || one.known?.verdict !== "equivalent");
     if (flags.sample === undefined) return all;
     const drawn = all.map((one, at) => ({ one, draw: drawUnit(Number(flags.seed), i, at) })).toSorted((a, b) => a.draw - b.draw);
@@ -107,9 +126,6 @@ function choose(mutants: ReadonlyMap<string, readonly Mutant[]>, known: readonly
 }
 
 async function tryAll(chosen: readonly Chosen[], suites: readonly Suite[]): Promise<Tried[]> {
-  const [first] = suites as [Suite];
-  await first.measure([...new Set(chosen.map(({ file }) => file))], join(root, "node_modules/.cache/hookyard-mutate/coverage.json"), say);
-  for (const suite of suites) suite.coverage = first.coverage;
   const tried: Tried[] = [];
   const open = [...chosen.entries()];
   const work = async (suite: Suite): Promise<void> => {

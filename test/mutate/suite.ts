@@ -1,60 +1,47 @@
-/** The project's tests as vitest runs them, in one vitest that stays: measures once what each test reaches, and runs those that reach a mutant until one fails. */
+/** The project's tests as vitest runs them, in one vitest that stays: measures what a test file reaches, and runs the tests that reach a mutant until one fails. */
 
-import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, posix, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { BaseSequencer, createVitest, type Reporter, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
 import settings from "../../vitest.config.ts";
-import { isTest, type SourceFile } from "../structure/source-file.ts";
+import { type Coverage, type Reached, type TestFile } from "./coverage.ts";
 import { stateVariable, switchedPath, type Active } from "./switch.ts";
-import { switched } from "./switched.ts";
-
-/** Tests of text, of what is built and of how it is started: none runs the sources that are mutated but through a build. */
-const otherTests = /^(?:test\/(?:docs|structure|mutate|testing|e2e)|src\/(?:launch|renderer|main|client|testing))\//;
-
-type Reached = Record<string, number[]>;
-type TestFile = {
-  hash: string;
-  /** What was reached outside of a test. */
-  loading: Reached;
-  tests: { name: string; ms: number; reached: Reached }[];
-};
-type Coverage = Record<string, TestFile>;
 
 export type Verdict = { killed: true; by: string; how: string } | { killed: false; tests: number };
 
 /** Beside what the slowest of the tests took, how long one may take before it counts as hanging. */
 const patienceMs = 10_000;
+/** So many more are measured before the tests in them run. */
+const measuredAtOnce = 3;
 
 export class Suite {
   readonly #root: string;
   readonly #state: string;
-  readonly #sources: ReadonlyMap<string, SourceFile>;
-  readonly #texts: ReadonlyMap<string, string>;
+  readonly #coverage: Coverage;
   readonly #mutated: readonly string[];
-  /** By their absolute paths. */
-  readonly #switched: ReadonlyMap<string, string>;
+  readonly #maxFiles: number;
+  readonly #tests: RegExp;
+  readonly #say: (line: string) => void;
   readonly #vitest: Vitest;
   readonly #watch: Watch;
-  readonly #directlyBehind = new Map<string, readonly string[]>();
-  coverage: Coverage = {};
 
-  private constructor(options: Options, switched: ReadonlyMap<string, string>, vitest: Vitest, watch: Watch) {
-    this.#switched = switched;
+  private constructor(options: Options, vitest: Vitest, watch: Watch) {
     this.#root = options.root;
     this.#state = options.state;
-    this.#sources = options.sources;
-    this.#texts = options.texts;
-    this.#mutated = options.mutated;
+    this.#coverage = options.coverage;
+    this.#mutated = [...options.switched.keys()];
+    this.#maxFiles = options.maxFiles;
+    this.#tests = options.tests;
+    this.#say = options.say;
     this.#vitest = vitest;
     this.#watch = watch;
   }
 
   static async start(options: Options): Promise<Suite> {
-    const { root, state, mutated, texts } = options;
+    const { root, state, switched } = options;
     mkdirSync(join(state, "sources"), { recursive: true });
-    const code = new Map(mutated.map((path) => [join(root, path), switched(path, texts.get(path) ?? "")]));
-    for (const path of mutated) writeFileSync(switchedPath(state, path), code.get(join(root, path)) ?? "");
+    const code = new Map([...switched].map(([path, text]) => [join(root, path), text]));
+    for (const [path, text] of switched) writeFileSync(switchedPath(state, path), text);
     const watch = new Watch(state);
     const parts = partsOf(settings);
     const vitest = await createVitest(
@@ -80,38 +67,15 @@ export class Suite {
         plugins: [{ name: "mutants", enforce: "pre", load: (id) => code.get(id) ?? null }],
       },
     );
-    return new Suite(options, code, vitest, watch);
+    return new Suite(options, vitest, watch);
   }
 
   async stop(): Promise<void> {
     await this.#vitest.close();
   }
 
-  /** Measures what is not known yet of the tests that can reach one of the files. */
-  async measure(paths: readonly string[], cacheFile: string, say: (line: string) => void): Promise<void> {
-    const wanted = new Set(paths);
-    const known = readCache(cacheFile);
-    const stale: string[] = [];
-    for (const path of this.#sources.keys()) {
-      if (!isTest(path) || otherTests.test(path)) continue;
-      const closure = this.#closureOf(path);
-      if (![...closure].some((one) => wanted.has(one))) continue;
-      const before = known[path];
-      if (before !== undefined && before.hash === this.#hashOf(closure, before)) this.coverage[path] = before;
-      else stale.push(path);
-    }
-    for (const [i, path] of stale.entries()) {
-      say(`measuring ${i + 1} of ${stale.length}: ${path}`);
-      const measured = await this.#measureFile(path, say);
-      measured.hash = this.#hashOf(this.#closureOf(path), measured);
-      this.coverage[path] = measured;
-      known[path] = measured;
-      mkdirSync(dirname(cacheFile), { recursive: true });
-      writeFileSync(cacheFile, JSON.stringify(known));
-    }
-  }
-
-  async #measureFile(path: string, say: (line: string) => void): Promise<TestFile> {
+  async #measure(path: string): Promise<TestFile> {
+    this.#say(`measuring ${path}`);
     const hits = join(this.#state, "hits");
     rmSync(hits, { recursive: true, force: true });
     mkdirSync(hits, { recursive: true });
@@ -121,7 +85,7 @@ export class Suite {
     for (const test of modules.flatMap((module) => [...module.children.allTests()])) {
       if (test.result().state === "passed")
         measured.tests.push({ name: test.fullName, ms: Math.ceil(test.diagnostic()?.duration ?? 0), reached: {} });
-      else if (test.result().state === "failed") say(`  left out, because it fails without a mutant: ${test.fullName}`);
+      else if (test.result().state === "failed") this.#say(`  left out, because it fails without a mutant: ${test.fullName}`);
     }
     const byName = Map.groupBy(measured.tests, ({ name }) => name);
     for (const file of readdirSync(hits)) {
@@ -141,19 +105,41 @@ export class Suite {
     return measured;
   }
 
-  /** Runs the tests that reach a mutant, the quick ones first, until one fails. */
+  /** Runs the tests that reach a mutant, the nearest and those already measured first, until one fails. */
   async try(active: Active): Promise<Verdict> {
+    const all = this.#coverage.testsNear(active.file).filter((path) => this.#tests.test(path));
+    const near = all.slice(0, this.#maxFiles);
+    const first = near.filter((path, i) => i < measuredAtOnce || this.#coverage.isMeasured(path));
+    const rest = near.filter((path) => !first.includes(path));
+    // What is farther away is asked where it costs no measuring.
+    const far = all.slice(this.#maxFiles).filter((path) => this.#coverage.isMeasured(path));
+    const rounds = [first, ...chunksOf(rest, measuredAtOnce), far.slice(0, this.#maxFiles)];
+    let tests = 0;
+    for (const paths of rounds) {
+      const verdict = await this.#tryIn(paths, active);
+      if (verdict.killed) return verdict;
+      tests += verdict.tests;
+    }
+    return { killed: false, tests };
+  }
+
+  async #tryIn(paths: readonly string[], active: Active): Promise<Verdict> {
     const reaches = (reached: Reached): boolean => reached[active.file]?.includes(active.n) === true;
-    const files = Object.entries(this.coverage).flatMap(([path, { loading, tests }]) => {
+    const files: { path: string; names: string[]; rank: number; slowestMs: number }[] = [];
+    for (const path of paths) {
+      const { loading, tests } = await this.#coverage.of(path, (one) => this.#measure(one));
       const some = reaches(loading) ? tests : tests.filter(({ reached }) => reaches(reached));
-      if (some.length === 0) return [];
+      if (some.length === 0) continue;
       // What only the loading of the file reaches may matter to any test; those that use the rest of its source come first.
       const isNear = tests.some(({ reached }) => active.file in reached) || path.startsWith(dirname(active.file));
       const ms = some.reduce((sum, one) => sum + one.ms, 0);
-      return [
-        { path, names: some.map(({ name }) => name), rank: isNear ? ms : 10 * ms, slowestMs: Math.max(...some.map((one) => one.ms)) },
-      ];
-    });
+      files.push({
+        path,
+        names: some.map(({ name }) => name),
+        rank: isNear ? ms : 10 * ms,
+        slowestMs: Math.max(...some.map((one) => one.ms)),
+      });
+    }
     if (files.length === 0) return { killed: false, tests: 0 };
     const inOrder = files.toSorted((a, b) => a.rank - b.rank);
     this.#write(active);
@@ -188,49 +174,20 @@ export class Suite {
   #write(active: Active | null): void {
     writeFileSync(join(this.#state, "run.json"), JSON.stringify({ active, files: this.#mutated }));
   }
-
-  /** The files that a test imports or names, and theirs. */
-  #closureOf(path: string): Set<string> {
-    const reached = new Set<string>();
-    const open = [path];
-    for (let one = open.pop(); one !== undefined; one = open.pop()) {
-      if (reached.has(one) || !this.#sources.has(one)) continue;
-      reached.add(one);
-      open.push(...this.#behind(one));
-    }
-    return reached;
-  }
-
-  #behind(path: string): readonly string[] {
-    let behind = this.#directlyBehind.get(path);
-    if (behind === undefined) {
-      const { imports, names } = this.#sources.get(path) as SourceFile;
-      const named = names.flatMap((name) => [name, posix.join(posix.dirname(path), name)]);
-      const ends = names.filter((name) => name.includes("/")).map((name) => `/${name}`);
-      const found = [...this.#sources.keys()].filter((one) => named.includes(one) || ends.some((end) => one.endsWith(end)));
-      this.#directlyBehind.set(path, (behind = [...imports.keys(), ...found]));
-    }
-    return behind;
-  }
-
-  /** Of everything that decides what was measured: the mutated files that were reached, and every other file behind the test. */
-  #hashOf(closure: ReadonlySet<string>, { loading, tests }: TestFile): string {
-    const reached = new Set([loading, ...tests.map((test) => test.reached)].flatMap((one) => Object.keys(one)));
-    const mutated = new Set(this.#mutated);
-    const hash = createHash("sha256");
-    for (const path of [...closure].filter((one) => !mutated.has(one)).toSorted()) hash.update(path).update(this.#texts.get(path) ?? "");
-    for (const path of [...reached].toSorted()) hash.update(path).update(this.#switched.get(join(this.#root, path)) ?? "");
-    return hash.digest("hex");
-  }
 }
 
 type Options = {
   root: string;
   /** A directory for what the tool and the processes of the tests tell each other. */
   state: string;
-  sources: ReadonlyMap<string, SourceFile>;
-  texts: ReadonlyMap<string, string>;
-  mutated: readonly string[];
+  coverage: Coverage;
+  /** The mutated sources, as they are run. */
+  switched: ReadonlyMap<string, string>;
+  /** A constant of a module is reached by every test that loads it: so many test files are asked, those with the fewest imports between. */
+  maxFiles: number;
+  /** Only files with such paths are asked. */
+  tests: RegExp;
+  say: (line: string) => void;
 };
 
 type Failure = { by: string; how: string };
@@ -314,10 +271,6 @@ function merge(target: Reached, more: Reached): void {
   for (const [path, numbers] of Object.entries(more)) target[path] = [...new Set([...(target[path] ?? []), ...numbers])];
 }
 
-function readCache(file: string): Coverage {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Coverage;
-  } catch {
-    return {};
-  }
+function chunksOf<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }

@@ -187,6 +187,20 @@ ${[request, request, request].join("\n")}
     expect(code).toBe(wanted);
   });
 
+  test("says that the report cannot be written, and ends with 1", async () => {
+    await write({ "a.yaml": passing });
+    const { code, out, err } = await run("a.yaml", "--junit", "missing/report.xml");
+    expect(out).toContain("1 passed");
+    expect(err).toMatch(/^missing\/report\.xml cannot be written: ENOENT.*\n$/);
+    expect(code).toBe(1);
+  });
+
+  test("says why a file cannot be read", async () => {
+    const { code, out } = await run(`${"x".repeat(300)}.yaml`);
+    expect(out).toContain("1:1  The file cannot be read: ENAMETOOLONG");
+    expect(code).toBe(1);
+  });
+
   test("keeps the first pipeline with --keep, and serves its inspector until a signal comes", async () => {
     await write({ "a.yaml": passing });
     const kept = startHookyard(["run", "a.yaml", "--keep"], { cwd: directory });

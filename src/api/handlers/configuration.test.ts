@@ -1,0 +1,229 @@
+/** The configuration as a document, tried on the whole pipeline in memory. */
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createApp, type App } from "../../app.ts";
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import type { Api } from "../api.ts";
+import { createApi } from "../api.ts";
+
+const newApp = (): App =>
+  createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "1.2.3", report: () => undefined });
+
+let app: App;
+let api: Api;
+/** For each rehearsal of an import, whether it was ended. */
+let rehearsals: { ended: boolean }[];
+beforeEach(() => {
+  app = newApp();
+  rehearsals = [];
+  api = createApi({
+    pipeline: app.pipeline,
+    rehearse() {
+      const { pipeline, stop } = newApp();
+      const rehearsal = { ended: false };
+      rehearsals.push(rehearsal);
+      return { pipeline, stop: async () => void (await stop(), (rehearsal.ended = true)) };
+    },
+    scenarios: undefined as never,
+    about: () => undefined as never,
+    report: (error) => {
+      throw error;
+    },
+  });
+});
+afterEach(() => app.stop());
+
+async function ask<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> {
+  const { status, body } = await api.call(name, input);
+  expect(status, JSON.stringify(body)).toBeLessThan(300);
+  return body as AnswerOf<Name>;
+}
+
+const importing = (document: object) => api.call("configuration.import", { version: 1, ...document });
+const webhooks = [{ url: "http://a.localhost/" }];
+const rule = { trait: "plan", op: "exists" };
+const computation = { aggregate: "count", event: "Bought" };
+
+test("a document makes in an empty installation what it was made from, and changes nothing the second time", async () => {
+  const source = await ask("sources.create", { name: "Web", faults: [{ do: "delay", delayMs: 5, chance: 0.5 }] });
+  await ask("retryProfiles.create", { name: "quick", schedule: { kind: "list", delaysMs: [1000] } });
+  await ask("endpoints.create", { name: "Receiver", steps: [{ do: "hang", forMs: 9, match: { type: "track" } }] });
+  const webhooks = [{ url: "http://a.localhost/", headers: { "X-A": "1" } }];
+  await ask("destinations.create", {
+    name: "Shop",
+    sourceIds: [source.id],
+    webhooks,
+    sharedSecret: "s",
+    retryProfile: "quick",
+    enabled: false,
+  });
+  await ask("settings.update", { vendor: "Acme" });
+  const document = await ask("configuration.export", { secrets: true });
+
+  await ask("pipeline.reset", { what: "everything" });
+  expect(await ask("configuration.import", document)).toEqual({ created: 4, updated: 1 });
+  expect(await ask("configuration.export", { secrets: true })).toEqual(document);
+  const before = await ask("destinations.list", {});
+  expect(await ask("configuration.import", document)).toEqual({ created: 0, updated: 5 });
+  expect(await ask("destinations.list", {})).toEqual(before);
+});
+
+test("a document may name sources by name, and leaves a secret alone that it does not mention", async () => {
+  const webhooks = [{ url: "http://a.localhost/" }];
+  const document = {
+    version: 1 as const,
+    sources: [{ name: "Web" }],
+    destinations: [{ name: "Shop", sources: ["Web"], webhooks, sharedSecret: "s" }],
+  };
+  await ask("configuration.import", document);
+  const { sharedSecret: _, ...unmentioned } = document.destinations[0]!;
+  await ask("configuration.import", { ...document, destinations: [unmentioned] });
+  expect((await ask("destinations.list", {})).items).toMatchObject([{ name: "Shop", sourceIds: ["src_000000001"], hasSharedSecret: true }]);
+});
+
+test.each([
+  [{ version: 2 }, "version"],
+  [{ version: 1, destinations: [{ name: "A", sources: ["nobody"], webhooks: [{ url: "http://a.localhost/" }] }] }, "destinations[0]"],
+  [{ version: 1, destinations: [{ name: "A", sources: [], webhooks: [{ url: "ftp://a" }] }] }, "destinations[0]"],
+  [
+    {
+      version: 1,
+      sources: [
+        { name: "A", writeKey: "k" },
+        { name: "B", writeKey: "k" },
+      ],
+    },
+    "sources: k is there twice",
+  ],
+  [{ version: 1, sources: [{ name: "A", colour: "red" }] }, "sources[0].colour"],
+])("a document is refused when wrong, with the place: %j", async (document, part) => {
+  expect(await api.call("configuration.import", document)).toMatchObject({
+    status: 400,
+    body: { code: "invalid", message: expect.stringContaining(part) },
+  });
+});
+
+test.each([
+  ["sources", { sources: [{ name: "A", writeKey: "k" }, { name: "B" }, { name: "B" }, { name: "C", writeKey: "k" }] }, "k"],
+  ["retryProfiles", { retryProfiles: [{ name: "p" }, { name: "q" }, { name: "p" }] }, "p"],
+  [
+    "endpoints",
+    {
+      endpoints: [
+        { name: "A", path: "x", steps: [] },
+        { name: "x", steps: [] },
+      ],
+    },
+    "x",
+  ],
+  ["destinations", { destinations: ["D", "E", "D"].map((name) => ({ name, sources: [], webhooks })) }, "D"],
+  [
+    "audiences and computedTraits",
+    { audiences: [{ name: "Big spenders", rule }], computedTraits: [{ name: "x", key: "big_spenders", computation }] },
+    "big_spenders",
+  ],
+  ["clients", { clients: ["C", "C"].map((name) => ({ name, writeKey: "k" })) }, "C"],
+])("one of the %s that is there twice is refused by its name, and nothing is changed", async (list, document, twice) => {
+  const before = await ask("configuration.export", { secrets: true });
+  expect(await importing(document)).toEqual({ status: 400, body: { code: "invalid", message: `${list}: ${twice} is there twice.` } });
+  expect(await ask("configuration.export", { secrets: true })).toEqual(before);
+});
+
+test("each thing is found again by its write key, path, name or key, and keeps its id", async () => {
+  const document = {
+    retryProfiles: [{ name: "quick", windowMs: 60_000 }],
+    sources: [{ name: "Web", writeKey: "k" }, { name: "Shop" }],
+    endpoints: [
+      { name: "Receiver", path: "receiver", steps: [] },
+      { name: "Other", steps: [] },
+    ],
+    destinations: [{ name: "D", sources: ["k", "Shop"], webhooks, sharedSecret: "s", enabled: false }],
+    audiences: [
+      { name: "Users", rule, destinations: ["D"] },
+      { name: "Few", members: ["u"] },
+    ],
+    computedTraits: [{ name: "Orders", computation, destinations: ["D"] }],
+    clients: [{ name: "Client", writeKey: "k", flushAt: 3 }],
+  };
+  expect(await importing(document)).toMatchObject({ body: { created: 10, updated: 0 } });
+  const ids = async () =>
+    Promise.all(
+      (["sources.list", "endpoints.list", "destinations.list", "audiences.list", "computedTraits.list", "clients.list"] as const).map(
+        async (name) => (await ask(name, {})).items.map(({ id }) => id),
+      ),
+    );
+  const before = await ids();
+  const changed = {
+    settings: { vendor: "Acme" },
+    retryProfiles: [{ name: "quick", windowMs: 120_000 }],
+    sources: [{ name: "Renamed", writeKey: "k" }, { name: "Shop" }],
+    endpoints: [
+      { name: "Renamed", path: "receiver", steps: [] },
+      { name: "Other", steps: [{ do: "hang" }] },
+    ],
+    destinations: [{ name: "D", sources: ["k"], webhooks, sharedSecret: "" }],
+    audiences: [
+      { name: "Renamed", key: "users", rule, destinations: [] },
+      { name: "Few", members: ["v"] },
+    ],
+    computedTraits: [{ name: "Renamed", key: "orders", computation }],
+    clients: [{ name: "Client", writeKey: "k", flushAt: 4 }],
+  };
+  expect(await importing(changed)).toMatchObject({ body: { created: 0, updated: 11 } });
+  expect(await ids()).toEqual(before);
+  expect(await ask("configuration.export", { secrets: true })).toMatchObject({
+    settings: { vendor: "Acme" },
+    retryProfiles: [{ name: "quick", windowMs: 120_000 }],
+    sources: [{ name: "Renamed", writeKey: "k" }, { name: "Shop" }],
+    endpoints: [
+      { name: "Renamed", path: "receiver" },
+      { name: "Other", steps: [{ do: "hang" }] },
+    ],
+    destinations: [{ name: "D", sources: ["k"], sharedSecret: null, enabled: false }],
+    audiences: [
+      { name: "Renamed", key: "users", destinations: [] },
+      { name: "Few", members: ["v"] },
+    ],
+    computedTraits: [{ name: "Renamed", key: "orders", destinations: ["D"] }],
+    clients: [{ name: "Client", flushAt: 4 }],
+  });
+});
+
+test("a destination keeps the audiences that go to it, which a document does not name", async () => {
+  await importing({ sources: [{ name: "Web", writeKey: "k" }], destinations: [{ name: "D", sources: ["k"], webhooks }] });
+  const [{ id } = { id: "" }] = (await ask("destinations.list", {})).items;
+  await ask("audiences.create", { name: "Users", members: ["u"], destinationIds: [id] });
+  const { sourceIds } = await ask("destinations.get", { id });
+  expect(sourceIds).toHaveLength(2);
+  await importing({ destinations: [{ name: "D", sources: ["Web"], webhooks }] });
+  expect((await ask("destinations.get", { id })).sourceIds).toEqual(sourceIds);
+  await importing({ destinations: [{ name: "D", sources: [], webhooks }] });
+  expect((await ask("destinations.get", { id })).sourceIds).toEqual(sourceIds.slice(1));
+});
+
+test.each([
+  [{ audiences: [{ name: "A", rule, destinations: ["nowhere"] }] }, "audiences[0]: there is no destination with the name nowhere."],
+  [
+    { computedTraits: [{ name: "A", computation, destinations: ["nowhere"] }] },
+    "computedTraits[0]: there is no destination with the name nowhere.",
+  ],
+  [
+    { destinations: [{ name: "D", sources: ["nobody"], webhooks }] },
+    "destinations[0]: there is no source with the write key or name nobody.",
+  ],
+  [{ sources: [{ name: "a" }], clients: [{ name: "C", writeKey: "k", flushAt: 0 }] }, "clients[0]"],
+])("a reference that leads nowhere is refused with its place: %j", async (document, message) => {
+  expect(await importing(document)).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });
+});
+
+test("every rehearsal is ended, whether the document is good or not", async () => {
+  await importing({ sources: [{ name: "Web" }] });
+  await importing({ destinations: [{ name: "D", sources: ["nobody"], webhooks }] });
+  expect(rehearsals).toEqual([{ ended: true }, { ended: true }]);
+});
+
+test("secrets are in the document only for who asks for them", async () => {
+  await importing({ destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }] });
+  expect(JSON.stringify(await ask("configuration.export", { secrets: false }))).not.toContain("haredSecret");
+  expect((await ask("configuration.export", { secrets: true })).destinations).toMatchObject([{ sharedSecret: "s3cret" }]);
+});

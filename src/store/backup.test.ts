@@ -1,0 +1,143 @@
+/** `hookyard backup` and `hookyard doctor` as functions: what they write, refuse and leave behind. */
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { OpenError } from "../app-errors.ts";
+import { backUpData } from "./backup.ts";
+import { examineData } from "./examine.ts";
+import { markerName } from "./marker.ts";
+import { dataFileName, lockFileName } from "./open.ts";
+import { openStore } from "./sqlite-store.ts";
+import { expectConsistent, openFilesIn, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
+
+/** A directory that was ended cleanly, with three messages. */
+function ended(): string {
+  const data = temporaryDirectory();
+  const store = openStore(data);
+  store.commit([request([{ to: [1] }, {}, {}])]);
+  store.close();
+  return data;
+}
+
+/** Where temporary copies are made, for this file only. */
+beforeEach(() => void vi.stubEnv("TMPDIR", temporaryDirectory()));
+afterEach(() => void vi.unstubAllEnvs());
+const readingCopies = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("hookyard-reading-"));
+
+async function refusal(data: string, to: string, force = false): Promise<string> {
+  const error = await backUpData({ data, to, force }).then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(OpenError);
+  expect(openFilesIn(data)).toEqual([]);
+  return (error as Error).message;
+}
+
+test("a backup is one file with everything in it, which is all that is left of making it", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const before = [readdirSync(data), readingCopies()];
+  const file = join(target, "copy.db");
+  expect(await backUpData({ data, to: file, force: false })).toEqual({ file, bytes: statSync(file).size, messages: 3 });
+  expect(readdirSync(target)).toEqual(["copy.db"]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect([openFilesIn(data), openFilesIn(target), [readdirSync(data), readingCopies()]]).toEqual([[], [], before]);
+  const restored = temporaryDirectory();
+  writeFileSync(join(restored, dataFileName), readFileSync(file));
+  const { db, store } = openTestStore(restored);
+  expect(store.stats().messages.total).toBe(3);
+  expectConsistent(db);
+});
+
+test("a backup holds what a Hookyard that runs has written", async () => {
+  const data = temporaryDirectory();
+  const { store } = openTestStore(data);
+  store.commit([request([{}, {}])]);
+  const file = join(temporaryDirectory(), "copy.db");
+  expect(await backUpData({ data, to: file, force: false })).toMatchObject({ messages: 2 });
+  store.commit([request([{}])]);
+  expect(await backUpData({ data, to: file, force: true })).toMatchObject({ messages: 3 });
+});
+
+test("a file that is there is replaced by force only", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const file = join(target, "copy.db");
+  writeFileSync(file, "mine");
+  expect(await refusal(data, file)).toBe(`${file} is there already. --force replaces it.`);
+  expect(readFileSync(file, "utf8")).toBe("mine");
+  expect(await backUpData({ data, to: file, force: true })).toMatchObject({ messages: 3 });
+  expect(readdirSync(target)).toEqual(["copy.db"]);
+  expect(readFileSync(file, "latin1").startsWith("SQLite format 3")).toBe(true);
+});
+
+test.each([dataFileName, `${dataFileName}-wal`, `${dataFileName}-shm`, lockFileName, markerName, "token"])(
+  "a backup is not written over %s of the data itself, even by force",
+  async (name) => {
+    const data = ended();
+    expect(await refusal(data, join(data, name), true)).toMatch(/belongs to the data itself/);
+  },
+);
+
+test("a backup that cannot be written says why, and leaves no part of it", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  mkdirSync(join(target, "directory"));
+  expect(await refusal(data, join(target, "directory"), true)).toMatch(/is a directory\. Name a file in it/);
+  expect(await refusal(data, join(target, "missing", "copy.db"))).toMatch(/copy\.db cannot be written: ENOENT/);
+  expect(await refusal(temporaryDirectory(), join(target, "copy.db"))).toMatch(/holds no data of Hookyard/);
+  expect(readdirSync(target)).toEqual(["directory"]);
+});
+
+test("of data that contradicts itself no backup is written", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const db = new Database(join(data, dataFileName));
+  db.exec("UPDATE message_counts SET n = n + 1");
+  db.close();
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(/^No backup was written: the data has \d+ .*hookyard doctor says more\.$/);
+  expect(readdirSync(target)).toEqual([]);
+  expect(examineData(data).findings).toMatchObject([{ level: "error", message: expect.stringMatching(/^\d+ /) }]);
+});
+
+test("an examination counts, changes nothing and keeps nothing open", () => {
+  const data = ended();
+  const before = [readdirSync(data), readingCopies()];
+  const { findings, rows, sizes, inUse, format, newestFormat } = examineData(data);
+  expect([findings, inUse, format]).toEqual([[], false, newestFormat]);
+  expect(rows).toMatchObject({ requests: 1, messages: 3, deliveries: 1, attempts: 0 });
+  expect(sizes).toEqual({ data: statSync(join(data, dataFileName)).size, log: null, free: 0 });
+  expect([openFilesIn(data), [readdirSync(data), readingCopies()]]).toEqual([[], before]);
+});
+
+test("an examination of data in use says so", () => {
+  const data = temporaryDirectory();
+  openTestStore(data);
+  expect(examineData(data)).toMatchObject({ inUse: true, findings: [] });
+});
+
+test.each<[string, (data: string) => void, RegExp]>([
+  ["a row that belongs to nothing", (data) => change(data, "UPDATE deliveries SET message_id = 99"), /rows? of .*belong|^\d+ /],
+  ["a lock that is gone", (data) => rmSync(join(data, lockFileName)), /hookyard\.lock is missing/],
+  ["a marker that is gone", (data) => rmSync(join(data, markerName)), /There is no marker/],
+])("an examination finds %s", (_what, harm, message) => {
+  const data = ended();
+  harm(data);
+  const { findings } = examineData(data);
+  expect(findings.map((finding) => finding.message)).toContainEqual(expect.stringMatching(message));
+  expect(openFilesIn(data)).toEqual([]);
+});
+
+test("there is nothing to examine where there is no directory, or no data in it", () => {
+  const data = temporaryDirectory();
+  expect(() => examineData(join(data, "none"))).toThrow(/There is no data directory/);
+  expect(() => examineData(data)).toThrow(/holds no data of Hookyard/);
+  expect(existsSync(join(data, dataFileName))).toBe(false);
+});
+
+function change(data: string, sql: string): void {
+  const db = new Database(join(data, dataFileName));
+  db.pragma("foreign_keys = OFF");
+  db.exec(sql);
+  db.close();
+}

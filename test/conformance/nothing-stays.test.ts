@@ -1,0 +1,92 @@
+/** What an end, a caller who leaves and a reset leave behind: nothing that goes on. */
+
+import { getEventListeners } from "node:events";
+import { afterEach, expect, test as base, vi } from "vitest";
+import { starting, until, type RunningApp } from "../support/running-app.ts";
+
+const test = base.extend("start", starting);
+afterEach(() => void vi.unstubAllGlobals());
+
+/** The timers that are set and have neither fired nor been cancelled, each with the lines of ours that set it. */
+function watchTimers(): () => string[] {
+  const open = new Map<unknown, string>();
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  vi.stubGlobal("setTimeout", (run: (...args: unknown[]) => void, ms: number, ...args: unknown[]) => {
+    const timer = set(() => {
+      open.delete(timer);
+      run(...args);
+    }, ms);
+    const lines = (new Error().stack ?? "").split("\n").filter((line) => line.includes("/src/"));
+    if (lines.length > 0) open.set(timer, lines.join("\n"));
+    return timer;
+  });
+  vi.stubGlobal("clearTimeout", (timer: NodeJS.Timeout | undefined) => {
+    open.delete(timer);
+    clear(timer);
+  });
+  return () => [...open.values()];
+}
+
+const sockets = (): string[] => process.getActiveResourcesInfo().filter((name) => /^TCP|Pipe/.test(name));
+
+/** Everything that has timers: deliveries under way and waiting, audiences with windows and periods, clients, the demo. */
+async function bringToLife(app: RunningApp): Promise<void> {
+  const source = await app.source();
+  const hanging = await app.call("endpoints.create", { name: "Hanging", steps: [{ do: "hang" }] });
+  const busy = await app.call("endpoints.create", { name: "Busy", steps: [{ do: "answer", status: 503 }] });
+  const destination = await app.destination([hanging.url]);
+  await app.destination([busy.url], { name: "Busy" });
+  for (const [name, sync] of [
+    ["Each event", "each-event"],
+    ["Hourly", { everyMs: 3_600_000 }],
+  ] as const)
+    await app.call("audiences.create", { name, rule: { event: "Bought", withinDays: 1 }, sync, destinationIds: [destination.id] });
+  await app.call("computedTraits.create", {
+    name: "Orders",
+    computation: { aggregate: "count", event: "Bought", withinDays: 1 },
+    sync: "each-event",
+  });
+  const client = await app.call("clients.create", { name: "Client", writeKey: source.writeKey });
+  await app.call("clients.generate", { id: client.id, count: 10_000, perSecond: 50 });
+  await app.call("clients.call", { id: client.id, type: "track", call: { userId: "u", event: "Bought" } });
+  await app.call("sources.send", { id: source.id, type: "track", body: '{"userId":"u","event":"Bought"}' });
+  await app.call("deletions.create", { userIds: ["v"] });
+  await app.call("workspaces.open", { kind: "demo" });
+  await until(async () => {
+    const { deliveries } = await app.call("stats.get", {});
+    return deliveries.byState.waiting > 0 && deliveries.byState.sending > 0;
+  });
+}
+
+test("an end leaves no timer, no socket and no server", async ({ start }) => {
+  const before = sockets();
+  const timers = watchTimers();
+  const app = await start.app({ data: await start.directory() });
+  app.changes.subscribe(() => undefined);
+  await bringToLife(app);
+  expect(timers().length).toBeGreaterThan(5);
+  const advance = app.answer("clock.advance", { byMs: 1000 * 24 * 3_600_000 });
+  const settle = app.answer("pipeline.settle", { timeoutMs: 600_000 });
+  await app.stop();
+  await Promise.all([advance, settle]);
+  expect(timers()).toEqual([]);
+  // Those of other tests may have gone meanwhile.
+  await expect.poll(() => sockets().length).toBeLessThanOrEqual(before.length);
+});
+
+test("an end on a clock that runs faster leaves no timer either", async ({ start }) => {
+  const timers = watchTimers();
+  const app = await start.app();
+  await app.call("clock.set", { mode: "faster", speed: 10 });
+  await bringToLife(app);
+  await app.stop();
+  expect(timers()).toEqual([]);
+});
+
+test("an advance that is over no longer listens to its caller", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const caller = new AbortController();
+  await app.advance({ byMs: 1000 }, caller.signal);
+  await app.advance({ to: "idle" }, caller.signal);
+  expect(getEventListeners(caller.signal, "abort")).toEqual([]);
+});

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { createTurnBudget, nextTurn } from "./real-time.ts";
+import { describe, expect, test } from "vitest";
+import { createTurnBudget, monotonic, nextTurn, startDeadline } from "./real-time.ts";
 
 /** The turn of the event loop in which each piece was done, from 0. */
 async function turnsOf(costs: number[], perTurn: number): Promise<number[]> {
@@ -38,4 +38,22 @@ test("a turn that was not used up is no help to the next one, and nothing waits 
   await Promise.resolve();
   await Promise.resolve();
   expect(isDone).toBe(true);
+});
+
+describe("a deadline", () => {
+  test("ends the wait", async () => {
+    await new Promise<void>((resolve) => void startDeadline(1, resolve));
+  });
+
+  test("that fires late, because this process did not run, leaves time to read what has arrived", async () => {
+    let isOver = false;
+    const deadline = startDeadline(20, () => {
+      isOver = true;
+    });
+    const until = monotonic() + 300;
+    while (monotonic() < until);
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    expect(isOver).toBe(false);
+    deadline.cancel();
+  });
 });

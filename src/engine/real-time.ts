@@ -21,6 +21,27 @@ export function startTimer(ms: number, run: () => void): RealTimer {
   return { cancel: () => clearTimeout(timer) };
 }
 
+/** Less is the usual unevenness of timers. */
+const noticedStallMs = 50;
+
+/**
+ * The deadline of somebody else's answer. When it fires late, this process did not run for that long and could not read what had
+ * arrived: the answer gets as much time again.
+ */
+export function startDeadline(ms: number, run: () => void): RealTimer {
+  let timer: RealTimer;
+  const wait = (waitMs: number): void => {
+    const due = monotonic() + waitMs;
+    timer = startTimer(waitMs, () => {
+      const lateMs = monotonic() - due;
+      if (lateMs < noticedStallMs) run();
+      else wait(Math.min(lateMs, ms));
+    });
+  };
+  wait(ms);
+  return { cancel: () => timer.cancel() };
+}
+
 /** For upkeep: never keeps the process alive. */
 export function startIdleTimer(ms: number, run: () => void): RealTimer {
   const timer = setTimeout(run, ms);

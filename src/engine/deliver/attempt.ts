@@ -7,7 +7,7 @@ import type { Outcome } from "../../domain/states.ts";
 import type { Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
-import { startTimer, type RealTimer } from "../real-time.ts";
+import { startDeadline, type RealTimer } from "../real-time.ts";
 import type { Exchange, ExchangeResult } from "./exchange.ts";
 import type { Sender } from "./sender.ts";
 
@@ -79,14 +79,14 @@ export function startAttempt({ sender, clock, holds, work, url, headers, body, t
           if (ended) return;
           time.release(Math.min(at, heldUntilAtMost));
           deadline.cancel();
-          if (at < heldUntilAtMost) deadline = startTimer(timeoutMs - time.elapsed(), abort);
+          if (at < heldUntilAtMost) deadline = startDeadline(timeoutMs - time.elapsed(), abort);
           else abort();
           work.release();
         },
       });
     },
   });
-  deadline = startTimer(timeoutMs, abort);
+  deadline = startDeadline(timeoutMs, abort);
 
   const done = exchange.done.then((result): AttemptResult | null => {
     ended = true;

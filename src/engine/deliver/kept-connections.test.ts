@@ -101,9 +101,9 @@ describe("an idle limit of 50 ms that nobody announces", () => {
   // The gaps are the subject here: they lie around the receiver's limit.
   const around = () => pass(44 + Math.floor(Math.random() * 12));
 
-  /** Two of 200, in case this process is stopped between the check and the write; one in 20 failed when age did not count. */
+  /** A few of 200, in case this process is stopped between the check and the write. When age did not count, 11 were usual. */
   function expectNextToNone({ answered = 0, kept_connection_closed = 0, ...others }: Record<string, number>): void {
-    expect(kept_connection_closed).toBeLessThanOrEqual(2);
+    expect(kept_connection_closed).toBeLessThanOrEqual(5);
     expect(answered + kept_connection_closed).toBe(200);
     expect(others).toEqual({});
   }
@@ -113,8 +113,11 @@ describe("an idle limit of 50 ms that nobody announces", () => {
     ["resets", (socket: Socket) => socket.resetAndDestroy()],
   ])("is met by next to no request when the receiver %s", async (_, end) => {
     const there = await receiver({
-      onConnection: (socket) => void socket.setTimeout(50, () => end(socket)),
-      onRequest: (socket) => socket.write(silent),
+      // From its first answer on: a connection that is new may wait for its request on a busy machine.
+      onRequest: (socket) => {
+        socket.setTimeout(50, () => end(socket));
+        socket.write(silent);
+      },
     });
     expectNextToNone(await outcomes(sender(), `http://127.0.0.1:${there.port}/`, { lines: 8, requests: 25 }, around));
   });

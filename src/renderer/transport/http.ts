@@ -43,12 +43,14 @@ export function createHttpTransport({ token }: { token: string }): Transport {
       else if (event === "change" && data !== "") watcher.onChanges([JSON.parse(data) as Change]);
     };
 
+    let isLost = false;
     const listen = async (): Promise<void> => {
       aborter = new AbortController();
       const resume: Record<string, string> = lastId === null ? {} : { "Last-Event-ID": lastId };
       const response = await fetch("/api/events", { headers: { ...headers, ...resume }, signal: aborter.signal });
       if (!response.ok || response.body === null) throw new Error(`the stream was refused with ${response.status}`);
       pause = firstPauseMs;
+      isLost = false;
       watcher.onConnection("connected");
       await readEvents(response.body, hear, { silenceMs, onSilence: () => aborter.abort() });
     };
@@ -58,10 +60,11 @@ export function createHttpTransport({ token }: { token: string }): Transport {
         try {
           await listen();
         } catch {
-          // Any end of the stream is answered the same way: say so, wait, open it again.
+          // Any end of the stream is answered the same way: say so once, wait, open it again.
         }
         if (stopped) return;
-        watcher.onConnection("lost");
+        if (!isLost) watcher.onConnection("lost");
+        isLost = true;
         await new Promise((resolve) => window.setTimeout(resolve, pause));
         pause = Math.min(pause * 2, longestPauseMs);
       }

@@ -1,12 +1,14 @@
 /** A message and the record that it was sent are one commit: a failure in the middle of either leaves nothing behind. */
 
 import { afterEach, expect, test } from "vitest";
+import type { AudienceId } from "../../domain/ids.ts";
 import { openTestStore, request } from "../../store/store.fixture.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
 import { createConfiguration } from "../configuration.ts";
 import { createInternalMessages } from "../ingest/internal-messages.ts";
+import type { Audience } from "../profile-ports.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
 import { Follower } from "../profiles/follower.ts";
 import { nextTurn } from "../real-time.ts";
@@ -27,7 +29,18 @@ const bought = (userId: string) => ({
 
 /** Profiles and audiences on a store that fails once, at the chosen write of a last sent value. */
 function startFailing() {
-  const { db, store } = openTestStore();
+  const { db, store: opened } = openTestStore();
+  /** The audiences as each commit left them. */
+  const committed: Audience[][] = [];
+  const store: typeof opened = {
+    ...opened,
+    atomically(write) {
+      const isOutermost = !db.inTransaction;
+      const result = opened.atomically(write);
+      if (isOutermost) committed.push(opened.audiences());
+      return result;
+    },
+  };
   let failsAt = Infinity;
   db.function("hookyard_sent", () => {
     failsAt -= 1;
@@ -63,6 +76,7 @@ function startFailing() {
     /** UserIds of the messages from audiences, and those that are recorded as sent. */
     said: () => db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
     noted: () => db.prepare("SELECT user_id FROM computed_values ORDER BY user_id").pluck().all(),
+    committed,
     events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
   };
 }
@@ -101,6 +115,16 @@ test("an audience that cannot be made leaves no source, and its key stays free",
   expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [7 as never] })).toMatchObject({ code: "invalid" });
   expect(app.audiences.list()).toEqual([]);
   expect(await app.audiences.create({ name: "Buyers", rule, destinationIds: [] })).toMatchObject({ key: "buyers" });
+});
+
+test("a change that is followed by a sync commits the sync with it, so that a start after a kill goes on with it", async () => {
+  const app = startFailing();
+  await app.send(users);
+  const { id } = (await app.audiences.create({ name: "Buyers", rule, sync: "each-event" })) as { id: AudienceId };
+  await app.audiences.update(id, { rule: { event: "Never" } });
+  const withRule = app.committed.flatMap((audiences) => audiences.filter((audience) => JSON.stringify(audience).includes("Never")));
+  expect(withRule[0]).toMatchObject({ openSync: { entered: 0, left: 0 } });
+  expect(app.audiences.list()[0]).toMatchObject({ openSync: null, lastSync: { entered: 0, left: users.length } });
 });
 
 test("a sync requested while one is running runs after it, and both end", async () => {

@@ -84,19 +84,25 @@ export function createEditor({ store, configuration, registry, syncs, clock, onC
       if (name !== undefined && snakeCase(name) === "") return invalid("A name needs a letter or a digit.");
       const wrong = to === undefined ? null : checkDestinations(to, configuration);
       if (isProblem(wrong)) return wrong;
-      const changed = atomically(() => {
+      const { changed, isSynced } = atomically(() => {
         const { sourceId } = computed.row;
         if (name !== undefined) configuration.renameOwnSource(sourceId, name);
         if (to !== undefined) configuration.connectOwnSource(sourceId, to);
-        return registry.change(computed, {
+        const changed = registry.change(computed, {
           ...definition,
           ...(name === undefined ? {} : { name }),
           ...(sync === undefined ? {} : { sync, nextSyncAt: nextSyncAt(sync) }),
         });
+        const isOther = changed.definition !== computed.definition || !computed.isLive;
+        const isSynced = changed.isLive && isOther;
+        // With the change, so that a start after a kill goes on with the sync.
+        if (isSynced && changed.row.openSync === null) {
+          registry.change(changed, { openSync: { startedAt: clock.now(), entered: 0, left: 0 } });
+        }
+        return { changed, isSynced };
       });
       onChange();
-      const isOther = changed.definition !== computed.definition || !computed.isLive;
-      if (changed.isLive && isOther) await syncs.run(changed.id);
+      if (isSynced) await syncs.run(changed.id);
       return registry.get(changed.id) ?? changed;
     },
 

@@ -49,3 +49,12 @@ test.each([
   const pretend = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`;
   expect(await hookyardOn(["--import", `data:text/javascript,${encodeURIComponent(pretend)}`], "--version")).toEqual(wanted);
 });
+
+test.each([
+  ["stdout", ["--help"], 0],
+  ["stderr", ["dance"], 2],
+] as const)("nobody who reads its %s is no reason to fail", async (stream, args, wanted) => {
+  const child = spawn(process.execPath, [cli, ...args]);
+  child[stream].destroy();
+  expect(await new Promise((resolve) => child.on("close", resolve))).toBe(wanted);
+});

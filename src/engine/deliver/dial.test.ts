@@ -161,3 +161,13 @@ describe("over TLS", () => {
     });
   });
 });
+
+test.each([
+  ["http://a.localhost/", ""],
+  ["http://ada@a.localhost/", "ada:"],
+  ["http://:word@a.localhost/", ":word"],
+  ["http://ada:50%25%@a.localhost/", "ada:50%25%"],
+])("of %s the credentials are %j", (url, credentials) => {
+  const header = credentials === "" ? "" : `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
+  expect(parseTarget(url)?.authorization).toBe(header);
+});

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { certificate } from "../../../test/support/raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "../../../test/support/raw-receiver.ts";
 import { answering, hasIpv6, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
-import { createTrust } from "./dial.ts";
+import { createTrust, parseTarget } from "./dial.ts";
 import type { Trust } from "./dial.ts";
 import type { ExchangeResult } from "./exchange.ts";
 

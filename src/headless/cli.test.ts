@@ -26,6 +26,8 @@ test.each([
   [["-h"], "serve"],
   [["help"], "serve"],
   [["run", "--help"], "--junit"],
+  [["backup", "--help"], "--force"],
+  [["doctor", "--help"], "--data"],
   [["serve", "--help"], "--endpoints-tls-port"],
 ])("hookyard %j prints and ends", async (args, part) => {
   expect(await hookyard(...args)).toEqual({ code: 0, out: expect.stringContaining(part), err: "" });

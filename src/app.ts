@@ -137,6 +137,7 @@ export function createApp(options: AppOptions): App {
       computations.stop();
       deletions.stop();
       follower.stop();
+      deliveries.stop();
       await scheduler.stop();
       await endpoints.stop();
       clock.stop();

@@ -26,6 +26,8 @@ test.each([
   [["-h"], "serve"],
   [["help"], "serve"],
   [["run", "--help"], "--junit"],
+  [["backup", "--help"], "--force"],
+  [["doctor", "--help"], "--data"],
   [["serve", "--help"], "--endpoints-tls-port"],
 ])("hookyard %j prints and ends", async (args, part) => {
   expect(await hookyard(...args)).toEqual({ code: 0, out: expect.stringContaining(part), err: "" });
@@ -48,4 +50,13 @@ test.each([
 ])("on Node %s it says whether that is new enough", async (node, wanted) => {
   const pretend = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`;
   expect(await hookyardOn(["--import", `data:text/javascript,${encodeURIComponent(pretend)}`], "--version")).toEqual(wanted);
+});
+
+test.each([
+  ["stdout", ["--help"], 0],
+  ["stderr", ["dance"], 2],
+] as const)("nobody who reads its %s is no reason to fail", async (stream, args, wanted) => {
+  const child = spawn(process.execPath, [cli, ...args]);
+  child[stream].destroy();
+  expect(await new Promise((resolve) => child.on("close", resolve))).toBe(wanted);
 });

@@ -215,6 +215,18 @@ describe("after a crash", () => {
     expectConsistent(db);
   });
 
+  test("the round that was interrupted is made again, after all that are on record", () => {
+    const one = openTestStore();
+    queue(one, 1);
+    for (const round of [1, 2, 3]) {
+      one.store.claim(first, far, 1);
+      one.store.record([attempt(delivery(1), { round, status: 503 })], [moveTo(delivery(1), "waiting", startOfTime)]);
+    }
+    expect(one.store.claim(first, far, 1)).toMatchObject([{ round: 4 }]);
+    one.store.requeueInterrupted(far);
+    expect(one.store.claim(first, far, 1)).toMatchObject([{ round: 4, windowRound: 1 }]);
+  });
+
   test("a retry that was being sent stays in its new window", () => {
     const one = openTestStore();
     queue(one, 1);

@@ -1,7 +1,11 @@
 /** What an end, a caller who leaves and a reset leave behind: nothing that goes on. */
 
 import { getEventListeners } from "node:events";
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterEach, expect, test as base, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { CallName } from "../../src/contract/contract.ts";
 import { starting, until, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
@@ -80,6 +84,75 @@ test("an end on a clock that runs faster leaves no timer either", async ({ start
   await app.call("clock.set", { mode: "faster", speed: 10 });
   await bringToLife(app);
   await app.stop();
+  expect(timers()).toEqual([]);
+});
+
+test("an end while work that failed is to be tried again leaves no timer", async ({ start }) => {
+  const timers = watchTimers();
+  const data = await start.directory();
+  const reported: unknown[] = [];
+  const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+  const app = createApp({ data, ports, version: "0.0.0", report: (error) => reported.push(error) });
+  await app.start();
+  const call = async (name: CallName, input: object) => (await app.api.call(name, input)).body as { id: string; url: string };
+  const source = await call("sources.create", { name: "Shop" });
+  const { url } = await call("endpoints.create", { name: "Busy", steps: [{ do: "answer", status: 503 }] });
+  const destination = await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url }] });
+  const audience = await call("audiences.create", {
+    name: "A",
+    rule: { event: "Bought" },
+    sync: "manual",
+    destinationIds: [destination.id],
+  });
+  await call("sources.send", { id: source.id, type: "track", body: '{"userId":"u","event":"Bought"}' });
+  await call("pipeline.settle", {});
+  const db = new Database(join(data, "hookyard.db"));
+  const refusing = [
+    ["INSERT", "computed_values"],
+    ["UPDATE", "deletion_users"],
+    ["INSERT", "attempts"],
+    ["INSERT", "profile_events"],
+  ];
+  for (const [what, table] of refusing)
+    db.exec(`CREATE TRIGGER refuse_${table} BEFORE ${what} ON ${table} BEGIN SELECT raise(ABORT, 'no ${table}'); END`);
+  db.close();
+  void app.api.call("audiences.sync", { id: audience.id });
+  void app.api.call("deletions.create", { userIds: ["u"] });
+  await call("sources.send", { id: source.id, type: "track", body: '{"userId":"w","event":"Bought"}' });
+  await expect
+    .poll(() => refusing.filter(([, table]) => reported.some((error) => String(error).includes(`no ${table}`))).length)
+    .toBeGreaterThan(2);
+  await app.stop();
+  expect(timers()).toEqual([]);
+});
+
+test("an end in the middle of long work ends that work, and nothing of it touches the data afterwards", async () => {
+  const timers = watchTimers();
+  const reported: unknown[] = [];
+  const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+  const app = createApp({ data: ":memory:", ports, version: "0.0.0", report: (error) => reported.push(error) });
+  const { ingestUrl } = await app.start();
+  const call = async (name: CallName, input: object) => (await app.api.call(name, input)).body as { id: string };
+  const source = await call("sources.create", { name: "Shop", writeKey: "key" });
+  // Nothing listens there.
+  const destination = await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url: "http://127.0.0.1:9/" }] });
+  const users = Array.from({ length: 2000 }, (_, n) => `u-${n}`);
+  const batch = users.map((userId) => ({ type: "track", userId, event: "Bought" }));
+  await fetch(`${ingestUrl}/v1/batch`, { method: "POST", body: JSON.stringify({ writeKey: "key", batch }) });
+  const rule = { event: "Bought", withinDays: 1 };
+  const audience = await call("audiences.create", { name: "A", rule, sync: "manual", destinationIds: [destination.id] });
+  const late = [
+    app.api.call("deliveries.retryAll", { filter: {} }),
+    app.api.call("deletions.create", { userIds: users.slice(0, 1000) }),
+    app.api.call("audiences.create", { name: "B", rule, sync: "each-event", destinationIds: [destination.id] }),
+    app.api.call("audiences.sync", { id: audience.id }),
+    app.api.call("audiences.preview", { rule, sample: 10 }),
+    app.api.call("messages.list", { search: "nowhere" }),
+  ];
+  await app.stop();
+  await Promise.allSettled(late);
+  for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(reported.map((error) => (error as Error).stack)).toEqual([]);
   expect(timers()).toEqual([]);
 });
 

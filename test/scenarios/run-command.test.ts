@@ -187,6 +187,11 @@ ${[request, request, request].join("\n")}
     expect(code).toBe(wanted);
   });
 
+  test("ends with 0 when the report is written and every expectation was met", async () => {
+    await write({ "a.yaml": passing });
+    expect(await run("a.yaml", "--junit", "report.xml")).toMatchObject({ code: 0, err: "" });
+  });
+
   test("says that the report cannot be written, and ends with 1", async () => {
     await write({ "a.yaml": passing });
     const { code, out, err } = await run("a.yaml", "--junit", "missing/report.xml");

@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 /** As a process that is started on what another one left; a kill is one that is never stopped. */
-function startClock({ store }: TestStore): PipelineClock {
+function newClock({ store }: TestStore): PipelineClock {
   const clock = new PipelineClock({
     store,
     activity: new Activity(),
@@ -34,7 +34,6 @@ function startClock({ store }: TestStore): PipelineClock {
       throw error;
     },
   });
-  clock.start();
   onTestFinished(() => {
     try {
       clock.stop();
@@ -42,6 +41,12 @@ function startClock({ store }: TestStore): PipelineClock {
       // The store may be closed by then; this is for the clock's timers.
     }
   });
+  return clock;
+}
+
+function startClock(one: TestStore): PipelineClock {
+  const clock = newClock(one);
+  clock.start();
   return clock;
 }
 
@@ -125,4 +130,74 @@ test("a running clock is stored once a second of what it shows, and not when nob
   }
   expect(saves.mock.calls.length).toBeGreaterThanOrEqual(4);
   expect(saves.mock.calls.length).toBeLessThanOrEqual(6);
+});
+
+describe("what is due on a running clock fires", () => {
+  /** Fires what the clock has set, with the machine's time moved as far. */
+  function useFakeTimers(): void {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: Date.UTC(2026, 10, 21) });
+    onTestFinished(() => void vi.useRealTimers());
+  }
+
+  test("when it was set before the start, and not before its time", async () => {
+    useFakeTimers();
+    const clock = newClock(openTestStore());
+    const fired: number[] = [];
+    clock.schedule(clock.now() + 5000, () => void fired.push(clock.now()));
+    const start = clock.now();
+    clock.start();
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(fired).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(fired).toEqual([start + 5000]);
+  });
+
+  test("after an advance has gone by it, and when an earlier one is cancelled", async () => {
+    useFakeTimers();
+    const clock = newClock(openTestStore());
+    clock.start();
+    const start = clock.now();
+    const fired: number[] = [];
+    const note = (): void => void fired.push(clock.now() - start);
+    clock.schedule(start + 30_000, note);
+    const cancelled = clock.schedule(start + 20_000, note);
+    const advanced = clock.advance({ byMs: 10_000 });
+    await vi.advanceTimersByTimeAsync(0);
+    await advanced;
+    cancelled.cancel();
+    const left = start + 30_000 - clock.now();
+    await vi.advanceTimersByTimeAsync(left - 1);
+    expect(fired).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(fired).toEqual([30_000]);
+  });
+
+  test("sooner when the clock is set to run faster, and not while it is paused", async () => {
+    useFakeTimers();
+    const clock = newClock(openTestStore());
+    clock.start();
+    let fired = 0;
+    clock.schedule(clock.now() + 60_000, () => void (fired += 1));
+    clock.set("paused");
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(fired).toBe(0);
+    clock.set("faster", 60);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(fired).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(fired).toBe(1);
+  });
+});
+
+test("a mode that cannot be stored is not set", () => {
+  const one = openTestStore();
+  const clock = startClock(one);
+  clock.set("faster", 10);
+  one.db.exec("CREATE TRIGGER refuse BEFORE UPDATE ON meta WHEN old.key = 'clock' BEGIN SELECT raise(ABORT, 'no room'); END");
+  expect(() => clock.set("faster", 60)).toThrow("no room");
+  expect(clock.state()).toMatchObject({ mode: "faster", speed: 10 });
+  expect(() => clock.set("paused")).toThrow("no room");
+  expect(clock.state()).toMatchObject({ mode: "faster", speed: 10 });
+  one.db.exec("DROP TRIGGER refuse");
+  expect(clock.set("paused")).toMatchObject({ mode: "paused" });
 });

@@ -27,12 +27,14 @@ type DeliveriesOptions = {
   report: (error: unknown) => void;
 };
 
-type RetryJobs = Pick<Deliveries, "countRetryable" | "retryAll" | "retryJobs" | "retryJob" | "cancelRetryJob">;
+type RetryJobs = Pick<Deliveries, "countRetryable" | "retryAll" | "retryJobs" | "retryJob" | "cancelRetryJob"> & { stop(): void };
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   cancelOf(destination: DestinationId): void;
   /** Cancels those of destinations that were deleted while Hookyard was stopping. */
   cancelOrphans(known: readonly DestinationId[]): void;
+  /** Ends the retry jobs under way, before the store is closed. */
+  stop(): void;
 } {
   const { store } = options;
   return {
@@ -87,7 +89,6 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
     const parts = statesOf(filter).flatMap((state) => destinationsOf(store, filter).map((destinationId) => ({ destinationId, state })));
     for (const { destinationId, state } of parts) {
       for (const page of pages(store, { destinationId }, state)) {
-        if (job.state !== "running") return;
         const work = options.activity.begin();
         try {
           const still = page.filter(({ id }) => store.delivery(id)?.state === state);
@@ -99,6 +100,7 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
           work.end();
         }
         await nextTurn();
+        if (job.state !== "running") return;
       }
     }
     job.state = "done";
@@ -130,6 +132,9 @@ function createRetryJobs(options: DeliveriesOptions): RetryJobs {
       if (job.state === "running") job.state = "cancelled";
       changes.note("jobs", jobIds.format(id));
       return job;
+    },
+    stop() {
+      for (const job of jobs.values()) if (job.state === "running") job.state = "cancelled";
     },
   };
 }

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { certificate } from "../../../test/support/raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "../../../test/support/raw-receiver.ts";
 import { answering, hasIpv6, ok, post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
-import { createTrust } from "./dial.ts";
+import { createTrust, parseTarget } from "./dial.ts";
 import type { Trust } from "./dial.ts";
 import type { ExchangeResult } from "./exchange.ts";
 
@@ -160,4 +160,14 @@ describe("over TLS", () => {
       requestHead: "",
     });
   });
+});
+
+test.each([
+  ["http://a.localhost/", ""],
+  ["http://ada@a.localhost/", "ada:"],
+  ["http://:word@a.localhost/", ":word"],
+  ["http://ada:50%25%@a.localhost/", "ada:50%25%"],
+])("of %s the credentials are %j", (url, credentials) => {
+  const header = credentials === "" ? "" : `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
+  expect(parseTarget(url)?.authorization).toBe(header);
 });

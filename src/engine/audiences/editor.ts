@@ -95,7 +95,7 @@ export function createEditor({ store, configuration, registry, syncs, clock, onC
         });
         const isOther = changed.definition !== computed.definition || !computed.isLive;
         const isSynced = changed.isLive && isOther;
-        // With the change, so that a start after a kill goes on with the sync.
+        // With the change, so that a start after a kill continues the sync.
         if (isSynced && changed.row.openSync === null) {
           registry.change(changed, { openSync: { startedAt: clock.now(), entered: 0, left: 0 } });
         }

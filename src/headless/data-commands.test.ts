@@ -50,7 +50,7 @@ async function fill(addresses: Addresses): Promise<Set<string>> {
   return accepted;
 }
 
-/** Names and bytes; of the index beside the log, which SQLite builds anew, the name alone. */
+/** Names and bytes; of the index beside the log, which SQLite rebuilds, the name alone. */
 const contents = (data: string): [string, string][] =>
   readdirSync(data).map((name) => [name, name.endsWith("-shm") ? "" : readFileSync(join(data, name), "latin1")]);
 

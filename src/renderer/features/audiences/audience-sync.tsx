@@ -73,7 +73,7 @@ export function SyncStep({ synced, isDone, sent, words, onSync, error = null, ne
   );
 }
 
-/** Sending an audience: what the next sync would say, and of whom. */
+/** Sending an audience: what the next sync sends, and for which users. */
 export function AudienceSync({ audience, hasDraft }: { audience: Audience; hasDraft: boolean }) {
   const { id, size } = audience;
   const { answer: changes, error } = useLive("audiences.changes", { id, sample: 5 });

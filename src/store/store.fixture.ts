@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
 import type { AttemptRecord, Decision, IncomingRequest, NewMessage, Transition } from "../engine/ports.ts";
@@ -14,14 +14,9 @@ import { openDatabase } from "./open.ts";
 import type { Db, OpenedDatabase } from "./open.ts";
 import { createStore } from "./sqlite-store.ts";
 
-const cleanups: (() => void)[] = [];
-afterEach(() => {
-  for (const clean of cleanups.splice(0).reverse()) clean();
-});
-
 export function temporaryDirectory(parent = tmpdir()): string {
   const path = mkdtempSync(join(parent, "hookyard-store-"));
-  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
@@ -49,7 +44,7 @@ export type TestStore = {
 
 export function openTestStore(data = ":memory:"): TestStore {
   const opened = openDatabase(data);
-  cleanups.push(() => opened.close());
+  onTestFinished(() => opened.close());
   return testStoreOn(opened);
 }
 

@@ -1,6 +1,6 @@
 /** Test endpoints on free ports with a stepped clock, as tests need them. */
 
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Step, TestEndpoint } from "../../src/domain/configuration.ts";
 import type { EndpointId } from "../../src/domain/ids.ts";
 import { isProblem } from "../../src/domain/problem.ts";
@@ -30,11 +30,6 @@ export function createEndpointStore(): EndpointsOptions["store"] {
   };
 }
 
-const started: { stop(): Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((each) => each.stop()));
-});
-
 export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
   const clock = createSteppedClock();
   const holds = new Holds();
@@ -62,7 +57,7 @@ export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
     ...options,
   });
   const { url, tlsUrl } = await endpoints.start();
-  started.push(endpoints);
+  onTestFinished(() => endpoints.stop());
   return {
     endpoints,
     clock,

@@ -128,7 +128,7 @@ describe("the control API on the whole pipeline", () => {
     expect(await refused("deliveries.list", { cursor: due.nextCursor })).toEqual([
       400,
       "invalid",
-      "cursor: This is a cursor of `order: due`.",
+      "cursor: This cursor belongs to `order: due`.",
     ]);
     expect(await refused("deliveries.list", { order: "due" })).toEqual([400, "invalid", expect.stringContaining("state: waiting")]);
     for (const cursor of ["", "soon/dlv_000000001", `${soonest?.nextAttemptAt}`, `${soonest?.id}`])

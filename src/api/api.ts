@@ -95,7 +95,7 @@ export function createApi({
   };
 }
 
-const internalProblem = problem(500, "internal", "Something went wrong inside Hookyard. Its log on standard error says what.");
+const internalProblem = problem(500, "internal", "Hookyard has a bug. Standard error has the details.");
 
 function refusal({ status, code, message, data }: Problem): ApiAnswer {
   return { status, body: data === undefined ? { code, message } : { code, message, data } };

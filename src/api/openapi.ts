@@ -45,7 +45,7 @@ export function openApiDocument(version: string): Schema {
     info: {
       title: "Hookyard control API",
       version,
-      description: "Every call wants the token that Hookyard prints at its start, as `Authorization: Bearer <token>`.",
+      description: "Every call requires the token that Hookyard prints when it starts, as `Authorization: Bearer <token>`.",
     },
     security: [{ token: [] }],
     paths,

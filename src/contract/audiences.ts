@@ -8,17 +8,17 @@ import { anyMembers, byId, bytes, deleted, idOf, listOf, time } from "./shapes.t
 export const members = z
   .array(z.string().min(1).max(1000))
   .max(100_000)
-  .describe("The userIds of an audience that has a fixed list in place of a rule.");
+  .describe("The userIds of an audience that has a fixed list instead of a rule.");
 
 export const syncProgress = z
   .object({ done: z.int(), total: z.int().describe("Users to evaluate.") })
   .nullable()
-  .describe("Null while no sync is under way.");
+  .describe("Null while no sync is in progress.");
 
 export const lastSync = z
   .object({ at: time, entered: z.int(), left: z.int() })
   .nullable()
-  .meta({ id: "LastSync", description: "The newest sync that has ended." });
+  .meta({ id: "LastSync", description: "The most recent completed sync." });
 
 const id = idOf(audienceIds);
 
@@ -84,7 +84,7 @@ export const audienceCalls = [
     name: "audiences.create",
     method: "POST",
     path: "/api/audiences",
-    summary: "Creates an audience and runs its first sync: an identify for every member. Answers when that is committed.",
+    summary: "Creates an audience and runs its first sync: an identify for every member. Returns after the commit.",
     body: audienceDraft,
     answer: audienceAnswer,
     status: 201,
@@ -102,7 +102,7 @@ export const audienceCalls = [
     method: "PATCH",
     path: "/api/audiences/{id}",
     summary:
-      "Changes what is given. Users who enter or leave by it are sent at the next sync, or immediately when the audience syncs after each event.",
+      "Changes the given members. Users who enter or leave as a result are sent at the next sync, or immediately when the audience syncs after each event.",
     params: byId(id),
     body: audienceChanges,
     answer: audienceAnswer,
@@ -141,13 +141,13 @@ export const audienceCalls = [
     name: "audiences.preview",
     method: "POST",
     path: "/api/audiences/preview",
-    summary: "How many users a rule that is not saved holds for, and some of them.",
+    summary: "Counts the users that match an unsaved rule, with a sample.",
     body: ruleOrMembers,
     reads: ["profiles"],
     answer: z.object({
       key: z.string().optional(),
       count: z.int(),
-      profiles: z.int().describe("All that were evaluated."),
+      profiles: z.int().describe("How many users were evaluated."),
       sample: z.array(user),
     }),
   }),
@@ -155,13 +155,13 @@ export const audienceCalls = [
     name: "audiences.explain",
     method: "POST",
     path: "/api/audiences/explain",
-    summary: "Why a rule holds for a user, or does not: each condition with the fact that decides it.",
+    summary: "Explains why a rule does or does not match a user: each condition with the fact that decides it.",
     body: z.strictObject({ rule, userId: z.string() }),
     reads: ["profiles", "clock"],
     answer: z.object({
       userId: z.string(),
       matches: z.boolean(),
-      until: time.nullable().describe("When time alone may change it."),
+      until: time.nullable().describe("When the result may change with time alone."),
       explained,
     }),
   }),

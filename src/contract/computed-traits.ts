@@ -18,7 +18,7 @@ const computedTraitAnswer = z
     sourceId: idOf(sourceIds).describe("The source of the kind `audience` that its messages come from."),
     users: z.int().describe("How many users have a value."),
     syncing: syncProgress,
-    lastSync: lastSync.describe("`entered` counts the values that were sent, `left` those that went away."),
+    lastSync: lastSync.describe("`entered` counts the values that were sent, `left` those that were removed."),
     nextSyncAt: time.nullable(),
     createdAt: time,
   })
@@ -46,7 +46,7 @@ export const computedTraitCalls = [
     name: "computedTraits.create",
     method: "POST",
     path: "/api/computed-traits",
-    summary: "Creates a computed trait and sends its value for every user who has one. Answers when that is committed.",
+    summary: "Creates a computed trait and sends its value for every user who has one. Returns after the commit.",
     body: computedTraitDraft,
     answer: computedTraitAnswer,
     status: 201,
@@ -63,7 +63,8 @@ export const computedTraitCalls = [
     name: "computedTraits.update",
     method: "PATCH",
     path: "/api/computed-traits/{id}",
-    summary: "Changes what is given. Values that change by it are sent at the next sync, or immediately when it syncs after each event.",
+    summary:
+      "Changes the given members. Values that change as a result are sent at the next sync, or immediately when it syncs after each event.",
     params: byId(id),
     body: computedTraitDraft.partial(),
     answer: computedTraitAnswer,
@@ -82,13 +83,13 @@ export const computedTraitCalls = [
     path: "/api/computed-traits/{id}/sync",
     summary: "Sends the values that changed since the last sync.",
     params: byId(id),
-    answer: z.object({ entered: z.int().describe("Values sent."), left: z.int().describe("Values that went away, sent as null.") }),
+    answer: z.object({ entered: z.int().describe("Values sent."), left: z.int().describe("Removed values, sent as null.") }),
   }),
   defineCall({
     name: "computedTraits.preview",
     method: "POST",
     path: "/api/computed-traits/preview",
-    summary: "The values of a computation that is not saved: how many users have one, and some of them.",
+    summary: "The values of an unsaved computation: how many users have one, and a sample.",
     body: z.strictObject({ computation, sample: z.int().min(0).max(100).default(10) }),
     reads: ["profiles"],
     answer: z.object({

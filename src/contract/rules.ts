@@ -28,7 +28,7 @@ function comparison<Name extends "trait" | "property">(of: Name) {
 
 const propertyCondition = comparison("property").meta({ id: "PropertyCondition" });
 const where = z.array(propertyCondition).max(20).optional().describe("Only events with all of these properties count.");
-const withinDays = z.number().gt(0).max(36_500).optional().describe("Only events of the last so many days of the clock count.");
+const withinDays = z.number().gt(0).max(36_500).optional().describe("Only events of this many last days, in clock time, count.");
 
 const traitCondition = comparison("trait").meta({ id: "TraitCondition" });
 const eventCondition = z
@@ -137,4 +137,4 @@ export const sync = z
         .max(366 * 24 * 60 * 60 * 1000),
     }),
   ])
-  .meta({ id: "Sync", description: "When differences are sent: manually, after each event, or on a period of the clock." });
+  .meta({ id: "Sync", description: "When differences are sent: manually, after each event, or at a fixed interval of clock time." });

@@ -86,7 +86,7 @@ export function cursorOf<Place>(places: { format(place: Place): string; parse(te
 
 export const recordedHeaders = z
   .array(z.tuple([z.string(), z.string()]))
-  .meta({ id: "RecordedHeaders", description: "In the order in which they were on the wire." });
+  .meta({ id: "RecordedHeaders", description: "In the order of the wire." });
 
 export const headers = z.record(z.string(), z.string()).meta({ id: "Headers" });
 
@@ -138,6 +138,6 @@ export function recordedPageOf<Item extends z.ZodType, Cursor extends z.ZodType>
     items: z.array(item),
     nextCursor: cursor.nullable(),
     total: z.int(),
-    dropped: z.int().describe("Recorded, and removed to make room for newer ones."),
+    dropped: z.int().describe("Recorded, then removed in favour of newer ones."),
   });
 }

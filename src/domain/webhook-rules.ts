@@ -28,7 +28,7 @@ function checkHost(host: string): string | null {
   if (host.startsWith("[")) {
     return host.endsWith("]") && isIpv6(host.slice(1, -1)) ? null : `${host} is not an IPv6 address.`;
   }
-  if (forbiddenInHost.test(host)) return `The host name ${host} contains a character that no host name has.`;
+  if (forbiddenInHost.test(host)) return `The host name ${host} contains a character that host names cannot have.`;
   const labels = host.replace(/\.$/, "").split(".");
   if (labels.includes("")) return `The host name ${host} has an empty part between its dots.`;
   // A host whose last part is a number is an IPv4 address everywhere, or nothing.

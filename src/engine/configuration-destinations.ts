@@ -100,7 +100,7 @@ export function createRetryProfiles({ store, memory }: Pick<DestinationsOptions,
       if (isProblem(profile)) return profile;
       const user = memory.destinations.find((destination) => destination.retryProfile === profile.name);
       if (user !== undefined)
-        return conflict("in_use", `The destination ${user.name} uses the retry profile ${profile.name}. Give it another one first.`);
+        return conflict("in_use", `The destination ${user.name} uses the retry profile ${profile.name}. Give it another profile first.`);
       store.deleteRetryProfile(id);
       return memory.changed("retry-profiles", retryProfileIds.format(id), null);
     },
@@ -156,7 +156,7 @@ function checkProfile({ name, schedule, jitter, windowMs, timeoutMs, retriedStat
   if (taken) return conflict("name_taken", `There is a retry profile ${name} already.`);
   const delays = schedule.kind === "list" ? schedule.delaysMs : [schedule.firstMs, schedule.capMs];
   if (delays.length > 1000 || delays.some((delay) => !(delay >= 0)))
-    return invalid("Delays are 0 or more milliseconds, at most a thousand of them.");
+    return invalid("A schedule has at most a thousand delays, each of 0 or more milliseconds.");
   if (schedule.kind === "exponential" && !(schedule.factor >= 1 && schedule.firstMs >= 1000)) {
     return invalid("An exponential schedule starts with at least a second and grows by a factor of 1 or more.");
   }

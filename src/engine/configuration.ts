@@ -126,7 +126,7 @@ function createSettings({ store, memory }: Omit<Part, "now">): Pick<Configuratio
         return invalid("The number of messages kept is at least 1, or null to keep all.");
       }
       if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
-        return invalid("The age up to which messages are kept is more than 0, or null to keep all.");
+        return invalid("The maximum age of messages is more than 0, or null to keep all.");
       const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
       if ([maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some((bytes) => !(bytes >= leastBytes))) {
         return invalid(`A limit in bytes is at least ${leastBytes}: one request may have half of that.`);

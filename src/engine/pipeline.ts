@@ -167,7 +167,7 @@ export type Endpoints = {
   create(draft: EndpointDraft): EndpointView | Problem;
   update(id: EndpointId, changes: Partial<EndpointDraft>): EndpointView | Problem;
   delete(id: EndpointId): Problem | null;
-  /** Back to the first step. */
+  /** Rewinds the program to its first step. */
   rewind(id: EndpointId): EndpointView | Problem;
   /** Newest first; `dropped` counts those that were removed for newer ones. */
   received(
@@ -225,7 +225,7 @@ export type ClientBatch = {
 export type ClientLogLine = { number: number; at: number; event: ClientEvent["event"]; line: string };
 
 export type ClientView = SimulatedClient & {
-  /** The source that has its write key now. */
+  /** The source that currently has its write key. */
   sourceId: SourceId | null;
   /** Where its batches go. */
   url: string;

@@ -100,7 +100,7 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
   expect(code).toBe(1);
   const said = findings.map(({ level, message }) => `${level}: ${message}`).join("\n");
   expect(said).toMatch(/error: \d+ message counts that differ from the rows/);
-  expect(said).toMatch(/error: 1 deliveries of no message/);
+  expect(said).toMatch(/error: 1 deliveries without their message/);
   expect(said).toMatch(/error: 1 messages that are not in the first state/);
   expect(said).toMatch(/warning: Other users can read .*token \(its mode is 644\)/);
   expect(findings.every(({ cure }) => cure.length > 20)).toBe(true);

@@ -42,7 +42,7 @@ export async function readJsonObject(request: IncomingMessage): Promise<object |
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
     request.resume();
-    return problem(415, "unsupported_encoding", `The control API takes bodies as they are, not with Content-Encoding ${encoding}.`);
+    return problem(415, "unsupported_encoding", `The control API accepts uncompressed bodies only, not Content-Encoding ${encoding}.`);
   }
   const bytes = await readBytes(request);
   if (bytes === null) return null;

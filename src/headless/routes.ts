@@ -18,7 +18,7 @@ export function matchPath(path: string): Map<Method, Match> | Problem {
     try {
       parts.push(decodeURIComponent(part));
     } catch {
-      return problem(400, "bad_path", "The path has a percent sign that is not followed by the two digits of a UTF-8 byte.");
+      return problem(400, "bad_path", "The path has a percent sign that is not part of a valid percent-encoding.");
     }
   }
   for (const { call, segments } of routes) {

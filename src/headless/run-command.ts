@@ -149,7 +149,7 @@ async function serveKept({ api, stop }: Kept, { root }: { root: string }): Promi
   const control = createControlPort({ api, token, pages, host: "127.0.0.1", port: 0, report: reportError });
   const url = await control.start();
   // Standard output may be a JSON document that somebody parses.
-  process.stderr.write(`The first scenario's pipeline is kept. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`);
+  process.stderr.write(`The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`);
   await new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
@@ -168,15 +168,15 @@ export type RunFlags = {
 
 export const runHelp = `Usage: hookyard run FILE… [flags]
 
-Runs scenarios, each in a pipeline of its own: in memory, on free ports, on a clock that moves only as the scenario says.
+Runs each scenario in its own pipeline: in memory, on free ports, with a clock that only the scenario moves.
 
-  --junit FILE    Write the results there as JUnit XML.
+  --junit FILE    Write the results to FILE as JUnit XML.
   --json          Print one JSON document instead of text. The same files and seed give the same bytes.
-  --seed N        Draw from this seed instead of the files' own.
+  --seed N        Use this seed instead of the seeds in the files.
   --keep          Keep the first file's pipeline running afterwards, and print the inspector's address.
   --help          This text.
 
-Ends with 0 when every expectation was met, with 1 when one was not or a file cannot be used, and with 2 when a flag is wrong.`;
+Exit code: 0 when every expectation is met, 1 when one is not or a file cannot be used, 2 when a flag is wrong.`;
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {
@@ -199,7 +199,7 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
   }
   const { values, positionals: files } = parsed;
   if (values.help) return "help";
-  if (files.length === 0) return { wrong: "hookyard run needs at least one scenario file. hookyard run --help says more." };
+  if (files.length === 0) return { wrong: "hookyard run needs at least one scenario file. hookyard run --help lists all flags." };
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) return { wrong: `${twice} is there twice.` };
   if (values.junit === "") return { wrong: "--junit needs a file." };

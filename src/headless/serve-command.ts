@@ -50,7 +50,7 @@ async function start({ flags, root, version }: { flags: ServeFlags; root: string
       const { status, body } = await app.api.call("configuration.import", configuration);
       if (status >= 400) throw new Refusal(`${flags.config}: ${(body as { message: string }).message}`);
       const { missing = [] } = body as { missing?: string[] };
-      for (const what of missing) warn(`${flags.config}: a credential was left out, and is not known here. Enter it: ${what}.`);
+      for (const what of missing) warn(`${flags.config}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
     }
     const addresses = await app.start();
     const token = readOrMakeToken(addresses.dataDir);
@@ -126,13 +126,13 @@ function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpo
 function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (error instanceof Refusal || error instanceof OpenError) return error.message;
   if (error instanceof PortTaken) {
-    return `Port ${error.port} is taken by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;
+    return `Port ${error.port} is in use by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;
   }
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${flags.host} is not an address of this machine. Choose another with --host.`;
   }
-  if (code === "EACCES") return `Hookyard may not listen there: ports below 1024 need special rights. ${messageOf(error)}`;
+  if (code === "EACCES") return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
   return `Hookyard could not start: ${messageOf(error)}`;
 }
 

@@ -26,14 +26,14 @@ export const serveHelp = `Usage: hookyard serve [flags]
 
 Runs the pipeline, the test endpoints and the inspector on this machine.
 
-  --data DIR                 Where the data is kept, or :memory: to keep nothing.
+  --data DIR                 The data directory, or :memory: to store nothing.
                              Default: ${defaultDataDirectory()}
   --ingest-port N            Where client libraries send to. Default 4700; 0 picks a free one, for all ports.
   --ui-port N                The inspector and the control API. Default 4701.
   --endpoints-port N         The test endpoints. Default 4702.
   --endpoints-tls-port N     The test endpoints over HTTPS. Default 4703.
-  --host ADDRESS             Listen there instead of 127.0.0.1. Other machines may then reach Hookyard.
-  --config FILE              Read this configuration at the start: a JSON file as GET /api/configuration answers it.
+  --host ADDRESS             Listen on this address instead of 127.0.0.1. Other machines may then reach Hookyard.
+  --config FILE              Read this configuration at the start: a JSON file as GET /api/configuration returns it.
   --json                     The first line on standard output is a JSON object with the addresses and the token.
   --open                     Open the inspector in the browser.
   --help                     This text.`;

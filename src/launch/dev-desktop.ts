@@ -15,7 +15,7 @@ import { endWithNpm } from "./end-with-npm.ts";
 const runtime = findRuntime() ?? (await downloadRuntime());
 if (runtime === null) {
   process.stderr.write(
-    "Electron's runtime is not here and could not be downloaded. npm run dev opens the inspector in a browser instead.\n",
+    "Electron's runtime is missing and could not be downloaded. npm run dev opens the inspector in a browser instead.\n",
   );
   process.exit(1);
 }

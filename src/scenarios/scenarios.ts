@@ -67,7 +67,7 @@ export function createScenarios({
       const { forServing, readScenario } = await import("./file/read-scenario.ts");
       const { runRead, reportToBe } = await import("./run/run-scenario.ts");
       if (underWay().length >= maxRunning) {
-        return conflict("too_many_runs", `${maxRunning} scenarios are running already. Wait until one of them is over, or end one.`);
+        return conflict("too_many_runs", `${maxRunning} scenarios are running already. Wait until one of them ends, or stop one.`);
       }
       forgetOld();
       const read = readScenario(text, forServing);

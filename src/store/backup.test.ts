@@ -66,7 +66,7 @@ test("a file that is there is replaced by force only", async () => {
   const [data, target] = [ended(), temporaryDirectory()];
   const file = join(target, "copy.db");
   writeFileSync(file, "mine");
-  expect(await refusal(data, file)).toBe(`${file} is there already. --force replaces it.`);
+  expect(await refusal(data, file)).toBe(`${file} already exists. --force replaces it.`);
   expect(readFileSync(file, "utf8")).toBe("mine");
   expect(await backUpData({ data, to: file, force: true })).toMatchObject({ messages: 3 });
   expect(readdirSync(target)).toEqual(["copy.db"]);

@@ -15,30 +15,30 @@ const queries: Record<string, string> = {
   "messages without their request": "SELECT id FROM messages WHERE request_id NOT IN (SELECT id FROM requests)",
   "requests without messages": `SELECT id FROM requests
      WHERE messages > 0 AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
-  "decisions of no message": "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
-  "payloads of no message": "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
-  "deliveries of no message": "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
-  "attempts of no delivery": "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
-  "transitions of no delivery": "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
-  "postings of no message":
+  "decisions without their message": "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
+  "payloads without their message": "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
+  "deliveries without their message": "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
+  "attempts without their delivery": "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "transitions without their delivery": "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "postings without their message":
     "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id >= block * 4096 AND id < (block + 1) * 4096)",
   // The last block is still filling, in memory.
   "blocks of messages that postings do not list": `SELECT id / 4096 AS one, count(*) AS n FROM messages GROUP BY one
      HAVING one < (SELECT max(id) / 4096 FROM messages) AND n IS NOT (SELECT length(message_ids) / 8 FROM postings WHERE block = one)`,
-  "profiles that count their events wrongly":
+  "profiles with a wrong event count":
     "SELECT id FROM profiles WHERE events <> (SELECT count(*) FROM profile_events WHERE profile_id = profiles.id)",
-  "users whose id leads elsewhere": `SELECT id FROM profiles WHERE user_id IS NOT NULL
+  "users whose id refers to another profile": `SELECT id FROM profiles WHERE user_id IS NOT NULL
      AND id IS NOT (SELECT profile_id FROM identities WHERE kind = 0 AND value = user_id)`,
-  "events of no message": "SELECT id FROM profile_events WHERE id NOT IN (SELECT id FROM messages)",
+  "events without their message": "SELECT id FROM profile_events WHERE id NOT IN (SELECT id FROM messages)",
   ...Object.fromEntries(
     ["identities", "profile_traits", "profile_events", "profile_groups", "profile_sources", "profile_history"].map((table) => [
-      `${table} of no profile`,
+      `${table} without their profile`,
       `SELECT profile_id FROM ${table} WHERE profile_id NOT IN (SELECT id FROM profiles)`,
     ]),
   ),
   "messages that are not in the first state of their deliveries": `SELECT id FROM messages
      WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id)`,
-  "messages that count their attempts wrongly": `SELECT id FROM messages
+  "messages with a wrong attempt count": `SELECT id FROM messages
      WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id)`,
 };
 

@@ -15,11 +15,11 @@ const magic = "SQLite format 3\0";
 
 export const logOf = (file: string): string => `${file}-wal`;
 
-const restore = "It has not been touched. Restore a copy into a new directory and start with --data on that";
+const restore = "It was not changed. Restore a copy into a new directory and start with --data set to it";
 
 /** How to go on with less than there was, when that is what the user wants. */
 export const acceptLoss = (data: string): string =>
-  `${restore}; or, to go on with what is left, delete ${markerName} in ${data} and start again.`;
+  `${restore}; or, to continue with what is left, delete ${markerName} in ${data} and start again.`;
 
 /** Throws an `OpenError` for what can be seen without reading more than the headers. */
 export function checkDataFile(file: string, data: string, marker: Marker | null): void {
@@ -27,7 +27,7 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   const logSize = sizeOf(logOf(file)) ?? 0;
   if (size === null || size === 0) {
     const state = size === null ? "is missing" : "is empty";
-    if (marker !== null) throw new OpenError(`${file} ${state}, although it held data when Hookyard used it last. ${acceptLoss(data)}`);
+    if (marker !== null) throw new OpenError(`${file} ${state}, although it held data when Hookyard last used it. ${acceptLoss(data)}`);
     if (logSize > 0) throw new OpenError(`${file} ${state}, although its log ${logOf(file)} holds data. ${restore}.`);
     return;
   }
@@ -41,7 +41,7 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   }
   if (logSize > 0 && !isLogHeader(readStart(logOf(file), logHeaderSize))) {
     throw new OpenError(
-      `${logOf(file)} is damaged. It holds the newest data, because Hookyard was killed. ${restore}; or, to go on without it, move it away and delete ${markerName} in ${data}.`,
+      `${logOf(file)} is damaged. It holds the newest data, because Hookyard was killed. ${restore}; or, to continue without it, move it away and delete ${markerName} in ${data}.`,
     );
   }
 }
@@ -59,7 +59,7 @@ function faultOfHeader(header: Buffer, size: number, expected: number): string |
   if (header.toString("latin1", 0, magic.length) !== magic) return "is not a Hookyard data file, or it is damaged";
   const pageSize = pageSizeOf(header);
   if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0 || (header[18] ?? 0) > 2 || (header[19] ?? 0) > 2)
-    return "is damaged: its header makes no sense";
+    return "is damaged: its header is invalid";
   const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
   if (isCurrent && size < expected && wantedSize(header) > size)
     return `is damaged: it is cut off after ${size} of ${wantedSize(header)} bytes`;

@@ -30,13 +30,13 @@ export type Examination = {
 
 const counted = ["requests", "messages", "deliveries", "attempts", "profiles", "sources", "destinations"];
 const restore =
-  "Stop Hookyard, restore a backup into a new directory and start with --data on that. Keep this one: what can still be read may be saved.";
+  "Stop Hookyard, restore a backup into a new directory and start with --data set to it. Keep this one: some of its data may be recoverable.";
 
 /** Throws an `OpenError` when there is nothing to examine. */
 export function examineData(data: string): Examination {
   const file = join(data, dataFileName);
   if (statSync(data, { throwIfNoEntry: false })?.isDirectory() !== true) throw new OpenError(`There is no data directory ${data}.`);
-  if (!readdirSync(data).some((name) => name.startsWith("hookyard."))) throw new OpenError(`${data} holds no data of Hookyard.`);
+  if (!readdirSync(data).some((name) => name.startsWith("hookyard."))) throw new OpenError(`${data} has no Hookyard data.`);
   const examination: Examination = {
     dataDir: data,
     inUse: isInUse(data),
@@ -48,7 +48,7 @@ export function examineData(data: string): Examination {
     findings: rightsFaultsOf(data).map((message) => ({
       level: "warning",
       message,
-      cure: "Start Hookyard once: it takes the rights of others away, or says why it cannot.",
+      cure: "Start Hookyard once: it removes the permissions of other users, or reports why it cannot.",
     })),
   };
   const { findings, checked } = examination;
@@ -57,13 +57,13 @@ export function examineData(data: string): Examination {
     findings.push({
       level: "warning",
       message: `${lockFileName} is missing.`,
-      cure: "Somebody deleted it, which also happens while Hookyard runs. The next start creates it.",
+      cure: "It was deleted, perhaps while Hookyard was running. The next start creates it.",
     });
   }
   if (marker === null && sizeOf(file) !== null) {
     findings.push({
       level: "warning",
-      message: "There is no marker that says what the file must hold, so lost data cannot be noticed.",
+      message: "The marker, which records what the file must contain, is missing, so lost data cannot be detected.",
       cure: "The next start creates it.",
     });
   }
@@ -101,7 +101,7 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
     const foreign = db.pragma("foreign_key_check") as { table: string }[];
     if (foreign.length > 0) {
       const tables = [...new Set(foreign.map(({ table }) => table))].join(", ");
-      findings.push({ level: "error", message: `${foreign.length} rows of ${tables} belong to nothing.`, cure: restore });
+      findings.push({ level: "error", message: `${foreign.length} rows of ${tables} refer to rows that do not exist.`, cure: restore });
     }
     for (const table of counted) rows[table] = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     checked.push("counts and references against the rows");
@@ -109,7 +109,7 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
       findings.push({
         level: "error",
         message: `${wrong} ${what}.`,
-        cure: "Messages are not lost by this, but what the inspector shows may be wrong. Please report it; Reset messages in Settings clears it.",
+        cure: "No messages are lost, but the inspector may show wrong figures. Please report it; Reset messages in Settings clears it.",
       });
     }
   } catch (error) {

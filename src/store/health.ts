@@ -165,7 +165,7 @@ export class StoreHealth {
       if (what !== null) {
         return new DataFault(
           "DATA_MOVED",
-          `${path} ${what} while Hookyard runs. Nothing is written any more. Put it back if it was moved; else stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `${path} ${what} while Hookyard runs. Hookyard has stopped writing. Put it back if it was moved; else stop Hookyard, and start it with a restored copy or with another --data directory.`,
         );
       }
       if (path !== data?.path || found === undefined || found.size >= this.#size) continue;
@@ -173,7 +173,7 @@ export class StoreHealth {
       else {
         return new DataFault(
           "DATA_DAMAGED",
-          `${path} has been cut off while Hookyard runs. Nothing is written any more. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `${path} has been cut off while Hookyard runs. Hookyard has stopped writing. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
         );
       }
     }
@@ -197,7 +197,7 @@ export class StoreHealth {
       this.#set({
         damage: new DataFault(
           "DATA_DAMAGED",
-          `Hookyard's data file is damaged (${first}). Nothing is written any more. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `Hookyard's data file is damaged (${first}). Hookyard has stopped writing. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
         ),
       });
       this.#checkTimer = startIdleTimer(checkAgainMs, () => this.#startCheck());

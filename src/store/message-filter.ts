@@ -53,7 +53,7 @@ function isOneOf(column: string, values: readonly (string | number)[]): Conditio
   return { sql: `${column} IN (${values.map(() => "?").join(", ")})`, values: [...values] };
 }
 
-/** `503`, or `5xx` for all of its hundred. */
+/** `503`, or `5xx` for the whole class. */
 function statusIs(text: string): Condition {
   const from = Number(text.replace("xx", "00"));
   return { sql: "last_status BETWEEN ? AND ?", values: [from, text.endsWith("xx") ? from + 99 : from] };

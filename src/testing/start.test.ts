@@ -96,7 +96,7 @@ describe("hookyard/testing", () => {
 
   test("says where a step is wrong, and goes on", async () => {
     const hookyard = await starting(setup);
-    await expect(hookyard.send(message)).rejects.toThrow("There are several sources, so say which one sends: from: Shop.");
+    await expect(hookyard.send(message)).rejects.toThrow("There are several sources, so name the one that sends: from: Shop.");
     await expect(hookyard.advance("soon")).rejects.toThrow(
       'advance: advance must be a duration such as 90m, or next-due, or idle, but it is "soon".',
     );

@@ -202,15 +202,9 @@ test("a destination keeps the audiences that go to it, which a document does not
 });
 
 test.each([
-  [{ audiences: [{ name: "A", rule, destinations: ["nowhere"] }] }, "audiences[0]: there is no destination with the name nowhere."],
-  [
-    { computedTraits: [{ name: "A", computation, destinations: ["nowhere"] }] },
-    "computedTraits[0]: there is no destination with the name nowhere.",
-  ],
-  [
-    { destinations: [{ name: "D", sources: ["nobody"], webhooks }] },
-    "destinations[0]: there is no source with the write key or name nobody.",
-  ],
+  [{ audiences: [{ name: "A", rule, destinations: ["nowhere"] }] }, "audiences[0]: no destination has the name nowhere."],
+  [{ computedTraits: [{ name: "A", computation, destinations: ["nowhere"] }] }, "computedTraits[0]: no destination has the name nowhere."],
+  [{ destinations: [{ name: "D", sources: ["nobody"], webhooks }] }, "destinations[0]: no source has the write key or name nobody."],
   [{ sources: [{ name: "a" }], clients: [{ name: "C", writeKey: "k", flushAt: 0 }] }, "clients[0]"],
 ])("a reference that leads nowhere is refused with its place: %j", async (document, message) => {
   expect(await importing(document)).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });

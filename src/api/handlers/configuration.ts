@@ -24,7 +24,7 @@ export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehear
 async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document: ConfigurationDocument): Promise<Problem | null> {
   try {
     const there = await importConfiguration(rehearsal.pipeline, exportConfiguration(pipeline, true));
-    if (isProblem(there)) throw new Error(`What is configured cannot be imported: ${there.message}`);
+    if (isProblem(there)) throw new Error(`The configuration cannot be imported: ${there.message}`);
     const imported = await importConfiguration(rehearsal.pipeline, document);
     return isProblem(imported) ? imported : null;
   } finally {
@@ -158,7 +158,7 @@ function destinationEntries({ configuration }: Pipeline, { destinations = [] }: 
       const sourceIds: DestinationDraft["sourceIds"] = [];
       for (const reference of sources) {
         const source = findSource(configuration, reference);
-        if (source === undefined) return invalid(`there is no source with the write key or name ${reference}.`);
+        if (source === undefined) return invalid(`no source has the write key or name ${reference}.`);
         sourceIds.push(source.id);
       }
       // Audiences say by themselves where they go.

@@ -68,7 +68,7 @@ function destinationsNamed(
   const ids: DestinationId[] = [];
   for (const name of names) {
     const found = configuration.destinations().find((destination) => destination.name === name);
-    if (found === undefined) return invalid(`there is no destination with the name ${name}.`);
+    if (found === undefined) return invalid(`no destination has the name ${name}.`);
     ids.push(found.id);
   }
   return { destinationIds: ids };

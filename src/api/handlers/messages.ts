@@ -65,11 +65,11 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
   return {
     "deliveries.list": ({ order, limit, cursor = null, ...filter }) => {
       if (order === "newest") {
-        if (typeof cursor === "object" && cursor !== null) return invalid("cursor: This is a cursor of `order: due`.");
+        if (typeof cursor === "object" && cursor !== null) return invalid("cursor: This cursor belongs to `order: due`.");
         return listed(queries.deliveries(filter, limit, cursor), ({ id }) => id);
       }
       if (filter.state !== "waiting") return invalid("order: Only waiting deliveries have a due time. Add `state: waiting`.");
-      if (typeof cursor === "number") return invalid("cursor: This is a cursor of `order: newest`.");
+      if (typeof cursor === "number") return invalid("cursor: This cursor belongs to `order: newest`.");
       return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({ at: nextAttemptAt ?? 0, id }));
     },
     "deliveries.get": ({ id }) => {

@@ -62,7 +62,11 @@ export function webhooksFrom(
 function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Problem {
   const { webhooks, sharedSecret, connectionMode, ...changes } = input;
   if (connectionMode === "device") {
-    return problem(400, "device_mode_unsupported", "Webhooks only exists in cloud mode. Leave connectionMode out, or set it to cloud.");
+    return problem(
+      400,
+      "device_mode_unsupported",
+      "The Webhooks destination exists only in cloud mode. Leave connectionMode out, or set it to cloud.",
+    );
   }
   const draft: Partial<DestinationDraft> = changes;
   if (webhooks !== undefined) draft.webhooks = webhooksFrom(webhooks);
@@ -91,7 +95,7 @@ const webhooksEntry = {
     {
       name: "enabled",
       title: "Enabled",
-      description: "A disabled destination gets no new messages and holds its deliveries.",
+      description: "A disabled destination gets no new messages, and its deliveries are paused.",
       required: false,
     },
     { name: "retryProfile", title: "Retry profile", description: "What is retried, and when.", required: false },
@@ -129,7 +133,9 @@ export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"r
   const findCustom = (text: string): RetryProfileId | Problem => {
     const profile = find(text);
     if (isProblem(profile)) return profile;
-    return profile.id ?? conflict("built_in", `The retry profile ${profile.name} is built in. Create your own and change that.`);
+    return (
+      profile.id ?? conflict("built_in", `The retry profile ${profile.name} is built in. Create a custom profile and change that one.`)
+    );
   };
   return {
     "retryProfiles.list": () => ({

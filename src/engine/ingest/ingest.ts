@@ -97,10 +97,7 @@ export class Ingest {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
-        problemAnswer(
-          response,
-          failure ?? problem(500, "internal", "Something went wrong inside Hookyard. It has been reported on its standard error."),
-        );
+        problemAnswer(response, failure ?? problem(500, "internal", "Hookyard has a bug. Standard error has the details."));
       });
     });
   }

@@ -26,7 +26,7 @@ export function route({ message, sourceId, receivedAt, destinations }: RouteOpti
   const decisions = connected.map((destination): Decision => {
     const { id: destinationId, payload } = destination;
     if (!destination.enabled) {
-      const detail = `${destination.name} is turned off, so nothing goes there. Enable it to have later messages delivered.`;
+      const detail = `${destination.name} is disabled, so nothing is sent to it. Enable it to have later messages delivered.`;
       return { destinationId, routed: false, reason: "disabled", detail, warnings: answer.warnings, payload };
     }
     return { destinationId, routed: answer.routed, reason: answer.reason, detail: answer.detail, warnings: answer.warnings, payload };

@@ -9,15 +9,15 @@ import { name, oneOf } from "./setup-schema.ts";
 export const userIds = z.array(name, { error: "a list of userIds" }).min(1, "a list with at least one userId");
 
 const common = {
-  destinations: z.array(name, { error: "a list of names of destinations" }).optional().describe("Every enabled one when left out."),
+  destinations: z.array(name, { error: "a list of names of destinations" }).optional().describe("Every enabled destination when left out."),
   sync: z
     .union([oneOf(["manual", "each-event"]), duration], { error: "manual, each-event, or a duration such as 1h" })
     .optional()
-    .describe("When differences are sent: manual when left out, that is by a sync step; after each event; or every so much clock time."),
+    .describe("When differences are sent: manual (the default), by a sync step; after each event; or at an interval of clock time."),
 };
 const audienceMembers = {
   rule: rule.optional(),
-  members: userIds.optional().describe("A fixed list in place of a rule."),
+  members: userIds.optional().describe("A fixed list instead of a rule."),
   ...common,
 };
 

@@ -19,7 +19,7 @@ export const forServing: FileLimits = {
   maxLength: 200_000,
   maxValues: 30_000,
   maxSteps: 4_000,
-  advice: "Run it with hookyard run, which takes more, or split it into several files.",
+  advice: "Run it with hookyard run, which allows more, or split it into several files.",
 };
 
 export function readScenario(

@@ -104,7 +104,7 @@ steps:
     for (const { id } of waiting.slice(0, 1)) await call("deliveries.cancel", { id });
     await call("clock.advance", { to: "idle" });
     const { text, notes } = await recorded();
-    expect(notes).toEqual(["What was no message at all is left out."]);
+    expect(notes).toEqual(["Items that are not messages are left out."]);
     expect(text).toContain("state: expired");
     expect(text).toContain("state: duplicate");
     expect(text).toContain("rejected: 1");
@@ -118,7 +118,7 @@ steps:
     const answer = await own.api.call("scenarios.record", { messageIds: await allMessages() });
     expect(answer).toMatchObject({
       status: 409,
-      body: { code: "nothing_to_record", message: expect.stringContaining("What was no message at all is left out.") },
+      body: { code: "nothing_to_record", message: expect.stringContaining("Items that are not messages are left out.") },
     });
     expect(await own.api.call("scenarios.record", { messageIds: ["msg_nope"] })).toMatchObject({ status: 404 });
   });

@@ -29,7 +29,7 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
   const usedDestinations = new Set(messages.flatMap(({ decisions }) => decisions.map(({ destinationId }) => destinationId)));
   const sources = (await own.call("sources.list", {})).items.filter(({ id, kind }) => usedSources.has(id) && kind !== "audience");
   const destinations = (await own.call("destinations.list", {})).items.filter(({ id }) => usedDestinations.has(id));
-  if (destinations.length < usedDestinations.size) note("A destination has been deleted meanwhile. What went there is left out.");
+  if (destinations.length < usedDestinations.size) note("A destination has been deleted. Its deliveries are left out.");
 
   const sourceNames = uniqueNames(sources);
   const destinationNames = uniqueNames(destinations);

@@ -213,7 +213,7 @@ describe("starting", () => {
     const desktop = start(flags);
     await expect
       .poll(() => desktop.called("dialog.showMessageBox"))
-      .toMatchObject([[{ message: `Port ${port} is taken by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
+      .toMatchObject([[{ message: `Port ${port} is in use by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
     desktop.tell({ tell: "dialog-answer", response: 0 });
     const { page } = await desktop.page();
     expect(new URL(await ingestOf(page)).port).not.toBe(String(port));

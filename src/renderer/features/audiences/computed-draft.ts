@@ -33,7 +33,7 @@ export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
 export function keyOf(name: string, ownId: string | null, others: readonly Named[]): { key: string; problem: string | null } {
   const key = snakeCase(name);
   if (name.trim() === "") return { key, problem: "Enter a name." };
-  if (key === "") return { key, problem: "A name needs at least one letter or digit, because the key is made from it." };
+  if (key === "") return { key, problem: "A name needs at least one letter or digit, because the key is derived from it." };
   const taken = others.find((other) => other.id !== ownId && other.key === key);
   return { key, problem: taken === undefined ? null : `The key ${key} is already used by ${taken.name}. Choose another name.` };
 }

@@ -200,7 +200,7 @@ function StepSentence({ step }: { step: ProgramStep }) {
       )}
       {step.chance === undefined ? null : (
         <span>
-          <b>{Number((step.chance * 100).toPrecision(6))} %</b> of the requests; the others go on to the next step.
+          <b>{Number((step.chance * 100).toPrecision(6))} %</b> of the requests; the others continue with the next step.
         </span>
       )}
       <Effect step={step} />

@@ -158,7 +158,7 @@ function Advancing({ advance: { from, to, now, attempts } }: { advance: NonNulla
         <div
           className="progress"
           role="progressbar"
-          aria-label="The clock's way to its target"
+          aria-label="Progress of the advance"
           aria-valuemin={0}
           aria-valuemax={100}
           aria-valuenow={Math.round(part)}

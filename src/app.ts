@@ -43,7 +43,7 @@ export type App = {
   api: Api;
   /** Rejects with `PortTaken`. */
   start(): Promise<Addresses>;
-  /** Ends what is under way under a deadline, stores the rest, closes everything. */
+  /** Ends the work in progress under a deadline, stores the rest, and closes everything. */
   stop(): Promise<void>;
 };
 

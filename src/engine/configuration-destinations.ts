@@ -117,7 +117,7 @@ function checkDestination(destination: NewDestination, memory: ConfigurationMemo
       .retryProfiles()
       .map(({ name }) => name)
       .join(", ");
-    return invalid(`There is no retry profile ${JSON.stringify(destination.retryProfile)}. There are: ${names}.`);
+    return invalid(`There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`);
   }
   return checkWebhooks(destination.webhooks);
 }
@@ -144,7 +144,7 @@ function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
     for (const [name, value] of entries) {
       const wrongHeader = checkHeader(name, value);
       if (wrongHeader !== null) return invalid(wrongHeader);
-      if (names.has(name.toLowerCase())) return invalid(`The header ${name} is there twice, in two spellings.`);
+      if (names.has(name.toLowerCase())) return invalid(`The header ${name} appears twice, in two spellings.`);
       names.add(name.toLowerCase());
     }
   }
@@ -153,7 +153,7 @@ function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
 
 function checkProfile({ name, schedule, jitter, windowMs, timeoutMs, retriedStatuses }: RetryProfile, taken: boolean): Problem | null {
   if (!/^[a-z0-9][a-z0-9-]*$/.test(name)) return invalid("A retry profile's name is lower-case letters, digits and hyphens.");
-  if (taken) return conflict("name_taken", `There is a retry profile ${name} already.`);
+  if (taken) return conflict("name_taken", `A retry profile ${name} already exists.`);
   const delays = schedule.kind === "list" ? schedule.delaysMs : [schedule.firstMs, schedule.capMs];
   if (delays.length > 1000 || delays.some((delay) => !(delay >= 0)))
     return invalid("A schedule has at most a thousand delays, each of 0 or more milliseconds.");

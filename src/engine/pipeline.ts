@@ -110,7 +110,7 @@ export type Messages = {
 export type Workspaces = {
   /** A source, a destination and a test endpoint that answers 200: enough for the first message. Created once. */
   first(): Workspace | Problem;
-  /** A shop that sends by itself to a flaky webhook. Created once; opened again, it goes on sending. */
+  /** A shop that generates traffic to a flaky webhook. Created once; when opened again, it continues sending. */
   demo(): Promise<Workspace | Problem>;
 };
 
@@ -303,7 +303,7 @@ export type Change = {
   count: number;
   /** For `messages`: how many of them are new. */
   added: number;
-  /** For `clock`: the advance under way, or null. Times as the API spells them. */
+  /** For `clock`: the advance in progress, or null. Times as the API spells them. */
   advance?: { from: string; to: string; now: string; attempts: number } | null;
 };
 

@@ -16,7 +16,7 @@ type SettleOptions = {
 };
 
 /**
- * Waits until everything under way has ended. On a paused clock, what a test endpoint holds cannot end, and is not waited
+ * Waits until all work in progress has ended. On a paused clock, what a test endpoint holds cannot end, and is not waited
  * for; what is queued behind it moves only when somebody moves the clock, and is waited for up to the timeout.
  */
 export function createSettle({ activity, clock, store, scheduler, changes }: SettleOptions) {

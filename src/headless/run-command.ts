@@ -201,7 +201,7 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
   if (values.help) return "help";
   if (files.length === 0) return { wrong: "hookyard run needs at least one scenario file. hookyard run --help lists all flags." };
   const twice = files.find((file, index) => files.indexOf(file) !== index);
-  if (twice !== undefined) return { wrong: `${twice} is there twice.` };
+  if (twice !== undefined) return { wrong: `${twice} appears twice.` };
   if (values.junit === "") return { wrong: "--junit needs a file." };
   const seed = values.seed === undefined ? undefined : Number(values.seed);
   if (seed !== undefined && !(/^-?\d{1,16}$/.test(values.seed ?? "") && Number.isSafeInteger(seed)))

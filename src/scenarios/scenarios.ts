@@ -24,7 +24,7 @@ export type Scenarios = {
   runs(): ScenarioRunAnswer[];
   get(id: string): ScenarioRunAnswer | Problem;
   delete(id: string): Problem | null;
-  /** Ends the runs that are under way. */
+  /** Ends the running scenarios. */
   stop(): Promise<void>;
 };
 

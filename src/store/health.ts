@@ -161,11 +161,12 @@ export class StoreHealth {
     const [data] = this.#identities;
     for (const { path, inode, device } of this.#identities) {
       const found = statSync(path, { throwIfNoEntry: false });
-      const what = found === undefined ? "is gone" : found.ino !== inode || found.dev !== device ? "has been replaced" : null;
+      const what =
+        found === undefined ? "has been moved or deleted" : found.ino !== inode || found.dev !== device ? "has been replaced" : null;
       if (what !== null) {
         return new DataFault(
           "DATA_MOVED",
-          `${path} ${what} while Hookyard runs. Hookyard has stopped writing. Put it back if it was moved; else stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `${path} ${what}. Hookyard has stopped writing. Put it back if it was moved; otherwise stop Hookyard, and start it with a restored copy or with another --data directory.`,
         );
       }
       if (path !== data?.path || found === undefined || found.size >= this.#size) continue;
@@ -173,7 +174,7 @@ export class StoreHealth {
       else {
         return new DataFault(
           "DATA_DAMAGED",
-          `${path} has been cut off while Hookyard runs. Hookyard has stopped writing. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `${path} has been cut off. Hookyard has stopped writing. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
         );
       }
     }

@@ -85,7 +85,7 @@ describe("hookyard/testing", () => {
 
   test.each([
     [{ destinations: { D: { webhooks: [] } } }, "destinations.D.webhooks: webhooks must be a list with at least one webhook"],
-    [{ endpoints: { R: [{ staus: 1 }] } }, "endpoints.R[0].staus: staus is not known here. Did you mean status?"],
+    [{ endpoints: { R: [{ staus: 1 }] } }, "endpoints.R[0].staus: staus is unknown. Did you mean status?"],
     [
       { destinations: { D: { webhooks: [{ endpoint: "R" }] } } },
       "destinations.D.webhooks[0].endpoint: There is no endpoint R. There are none.",

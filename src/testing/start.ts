@@ -122,7 +122,7 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
     writeKey(source) {
       const name = source ?? session.sourceNames()[0] ?? "";
       const key = writeKeys.get(name);
-      if (key === undefined) throw new Error(`There is no source ${name}. There are: ${session.sourceNames().join(", ")}.`);
+      if (key === undefined) throw new Error(`There is no source ${name}. Known: ${session.sourceNames().join(", ")}.`);
       return key;
     },
     send: (message, options = {}) => take({ send: message, ...options }),

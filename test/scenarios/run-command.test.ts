@@ -73,7 +73,7 @@ describe("hookyard run", () => {
         00:00:10  round  2  Receiver  503
         00:00:30  round  3  Receiver  ${timeout}`;
     const request = `      track Order Completed · u_1 · message-1, received by Receiver
-        this one, not one that of chooses
+        this one, not a match of the selection
 ${attempts}`;
     expect(out.slice(0, out.lastIndexOf("\n\n"))).toBe(`✗ It does not arrive  failed  b.yaml
   ✓ 00:00:00  send track Order Completed  1 message in 1 request from Source, answered 200

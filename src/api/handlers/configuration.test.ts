@@ -125,7 +125,7 @@ test.each([
   ["clients", { clients: ["C", "C"].map((name) => ({ name, writeKey: "k" })) }, "C"],
 ])("one of the %s that is there twice is refused by its name, and nothing is changed", async (list, document, twice) => {
   const before = await ask("configuration.export", { secrets: true });
-  expect(await importing(document)).toEqual({ status: 400, body: { code: "invalid", message: `${list}: ${twice} is there twice.` } });
+  expect(await importing(document)).toEqual({ status: 400, body: { code: "invalid", message: `${list}: ${twice} appears twice.` } });
   expect(await ask("configuration.export", { secrets: true })).toEqual(before);
 });
 

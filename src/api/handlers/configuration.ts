@@ -101,7 +101,7 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
   ];
   for (const [name, keys] of lists) {
     const repeated = keys.find((key, index) => key !== undefined && keys.indexOf(key) !== index);
-    if (repeated !== undefined) return invalid(`${name}: ${repeated} is there twice.`);
+    if (repeated !== undefined) return invalid(`${name}: ${repeated} appears twice.`);
   }
   return null;
 }

@@ -18,7 +18,7 @@ export type ClockState = {
   mode: ClockMode;
   speed: number;
   nextDueAt: number | null;
-  /** The advance under way. */
+  /** The advance in progress. */
   advance: AdvanceProgress | null;
 };
 
@@ -50,7 +50,7 @@ export type Clock = {
   now(): number;
   /** Real milliseconds for durations, from any origin. */
   monotonic(): number;
-  /** Whether time goes on by itself; a paused clock moves only in an advance. */
+  /** Whether time runs; a paused clock moves only in an advance. */
   isRunning(): boolean;
   /** Runs `run` once when the clock reaches `at`; at the next turn of the event loop when that has passed. */
   schedule(at: number, run: () => void, options?: ScheduleOptions): ClockTimer;

@@ -32,7 +32,7 @@ type PipelineClockOptions = {
   work: ConstructorParameters<typeof Advances>[0]["work"];
   /** Due times were missed by a long time. Called before the timers fire. */
   onOverdue: () => void;
-  /** With the progress of the advance under way. */
+  /** With the progress of the running advance. */
   onChange: (advance: AdvanceProgress | null) => void;
   report: (error: unknown) => void;
 };
@@ -182,7 +182,7 @@ export class PipelineClock implements Clock {
     return this.#advances.run(target, caller);
   }
 
-  /** Ends the advance under way, and those that wait for it. */
+  /** Ends the running advance and all queued ones. */
   cancelAdvance(): ClockState {
     this.#advances.endAll("cancelled");
     return this.state();

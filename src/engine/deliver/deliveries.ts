@@ -33,7 +33,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   cancelOf(destination: DestinationId): void;
   /** Cancels those of destinations that were deleted while Hookyard was stopping. */
   cancelOrphans(known: readonly DestinationId[]): void;
-  /** Ends the retry jobs under way, before the store is closed. */
+  /** Ends the running retry jobs before the store closes. */
   stop(): void;
 } {
   const { store } = options;

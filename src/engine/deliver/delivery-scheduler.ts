@@ -3,7 +3,7 @@
  * a round with each; the recorder stores the results in batches. Then it asks the store for the next due time and sleeps.
  *
  * A delivery is `sending` in the store from the moment it is claimed, and has a round for as long as an attempt of it
- * is under way: it is never claimed twice.
+ * is in progress: it is never claimed twice.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
@@ -30,7 +30,7 @@ const claimAtOnce = 128;
 const overdueGapMs = 250;
 const overdueSpreadMs = 60_000;
 
-/** How long a stop waits for attempts under way. */
+/** How long a stop waits for attempts in progress. */
 const drainMs = 3000;
 
 type DeliverySchedulerOptions = {
@@ -124,7 +124,7 @@ export class DeliveryScheduler {
 
   /**
    * Whether anything of an advance's own is queued, sending or waiting that the clock or the network can still move, or an
-   * attempt is under way beside one that succeeded.
+   * attempt is in progress beside one that succeeded.
    */
   hasOwnWork(): boolean {
     return this.#rounds.hasOwn || this.#own.areUnsettled();
@@ -149,7 +149,7 @@ export class DeliveryScheduler {
     return enabled.some(({ id }) => this.#options.store.countRunnable(id, this.#options.clock.now(), 1) > 0);
   }
 
-  /** Stops what is under way without recording it, lets `empty` empty the store, and goes on. */
+  /** Stops all attempts without recording them, lets `empty` empty the store, and continues. */
   async clear(empty: () => void): Promise<void> {
     this.#stopping = true;
     try {

@@ -29,7 +29,7 @@ class Lane {
     this.#report = report;
   }
 
-  /** Attempts under way or waiting for a connection. */
+  /** Attempts in progress or waiting for a connection. */
   get load(): number {
     return this.#active + this.waiting;
   }

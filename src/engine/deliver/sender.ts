@@ -1,6 +1,6 @@
 /**
  * The sending side: HTTP/1.1 over our own sockets, one POST at a time per connection. Called by a webhook's lane, which
- * owns the deadline (`abort`) and the number of exchanges under way. It never retries, never follows a redirect, and
+ * owns the deadline (`abort`) and the number of exchanges in progress. It never retries, never follows a redirect, and
  * records what was sent and what was received byte for byte.
  */
 

@@ -107,7 +107,7 @@ export class Ingest {
     return urlOf(host, await listen(this.#server, host, port));
   }
 
-  /** Gives requests under way a moment to end. */
+  /** Gives requests in progress a moment to end. */
   stop(): Promise<void> {
     return close(this.#server, 1000);
   }

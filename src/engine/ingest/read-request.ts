@@ -171,7 +171,7 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
   if (depth > maxDepth) return problem(400, "too_deep", `The body is nested ${depth} levels deep; ${maxDepth} is the limit.`);
   if (!batched) return { root, items: [root], spans: [trimmed(body)], end: body.length };
   const items = root["batch"];
-  if (items === undefined) return problem(400, "missing_batch", "The body has no `batch`. Put the messages into an array of that name.");
+  if (items === undefined) return problem(400, "missing_batch", "The body has no `batch`. Put the messages into an array with that name.");
   if (items === null) return { root, items: [], spans: [], end };
   if (!Array.isArray(items) || spans === null) return problem(400, "invalid_batch", "`batch` is not an array of messages.");
   return { root, items, spans, end };

@@ -96,7 +96,7 @@ describe("is not met", () => {
     [{ attempts: { of: { userId: "u_1" }, results: [503, 200] } }, "results 503, timeout, 200, not results 503, 200"],
     [{ attempts: { of: { userId: "u_1" }, at: ["0s", "10s"] } }, "at 0s, 10s, 30s, not at 0s, 10s"],
     [{ attempts: { signature: "none" } }, "signature valid, not signature none"],
-    [{ attempts: { signedWith: "t" } }, "made with another secret"],
+    [{ attempts: { signedWith: "t" } }, "signed with another secret"],
     [{ attempts: { of: { result: 404 }, error: "timeout" } }, "error none, not error timeout"],
     [{ attempts: { headers: { "X-Team": "b" } } }, "header X-Team a, not header X-Team b"],
     [{ attempts: { headers: { "X-Gone": { exists: true } } } }, "header X-Gone not there"],

@@ -46,10 +46,10 @@ function matchedNothing<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, 
   return {
     passed: false,
     expected: expectedText(kind, claim, []),
-    actual: total === 0 ? `there are no ${many}` : `of ${counted(kind, total)} not one was chosen`,
+    actual: total === 0 ? `there are no ${many}` : `of ${counted(kind, total)}, none was selected`,
     ...differencesOf(
       kind,
-      everything.map((thing) => ({ thing, wrongs: [{ what: "", expected: "one that of chooses", actual: "this one" }] })),
+      everything.map((thing) => ({ thing, wrongs: [{ what: "", expected: "a match of the selection", actual: "this one" }] })),
       history,
       view,
     ),

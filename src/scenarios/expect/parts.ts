@@ -30,9 +30,7 @@ function wrongHeaders(claimed: Record<string, ExpectedValue> = {}, { headers }: 
   return Object.entries(claimed).flatMap(([name, expected]) => {
     const values = headers.filter(([other]) => other.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
     const holds = values.length === 0 ? fits(undefined, expected) : values.some((value) => fits(value, asHeader(expected)));
-    return holds
-      ? []
-      : wrong(`header ${name}`, expectedText(expected), values.length === 0 ? "not there" : values.map(valueText).join(", "));
+    return holds ? [] : wrong(`header ${name}`, expectedText(expected), values.length === 0 ? "missing" : values.map(valueText).join(", "));
   });
 }
 
@@ -69,13 +67,13 @@ function wrongSignature({ signature, signedWith }: PartsClaim, { headers, body, 
     ...(signature === undefined || signature === actual ? [] : wrong("signature", signature, actual)),
     ...(signedWith === undefined || (value !== undefined && verifies(signedWith))
       ? []
-      : wrong("signature", "made with the secret of signedWith", value === undefined ? "none" : "made with another secret")),
+      : wrong("signature", "signed with the secret of signedWith", value === undefined ? "none" : "signed with another secret")),
   ];
 }
 
 /** A value as a report shows it: a text as it is, unless it could be taken for something else. */
 function valueText(value: Json | undefined): string {
-  if (value === undefined) return "not there";
+  if (value === undefined) return "missing";
   return inOneLine(typeof value === "string" && !isJson(value) ? value : JSON.stringify(value));
 }
 
@@ -84,7 +82,7 @@ function expectedText(expected: ExpectedValue): string {
   if (!isMatcher(expected)) return valueText(expected as Json);
   return Object.entries(expected)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => (name === "exists" ? (value === true ? "there" : "not there") : `${name} ${valueText(value as Json)}`))
+    .map(([name, value]) => (name === "exists" ? (value === true ? "there" : "missing") : `${name} ${valueText(value as Json)}`))
     .join(", ");
 }
 

@@ -78,7 +78,7 @@ const signed = {
   signedWith: name.optional().describe("X-Signature verifies with this secret."),
 };
 
-/** None, and yet so many or like this: one of the two is a slip. */
+/** `never` together with a count or a value is a mistake. */
 function noCountWithNever<Schema extends z.ZodType<{ never?: true | undefined; count?: unknown }>>(schema: Schema) {
   return schema.refine((claim) => claim.never === undefined || claim.count === undefined, {
     error: "never means that none exists, so it cannot be combined with count.",

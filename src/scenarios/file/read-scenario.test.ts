@@ -21,7 +21,7 @@ describe("a file that is no scenario is answered in one line, with the place and
     ["a tab", "name: A\n\tseed: 1\n", "2:1 A tab cannot indent in YAML. Use spaces."],
     ["two documents", `name: A\n${steps}---\nname: B\n`, "4:1 A second document begins here. A file contains one scenario."],
     ["a tag", `name: !!js x\n${steps}`, "1:7 Tags are not supported. Put the value in quotes if it begins with an exclamation mark."],
-    ["a member twice", "name: A\nname: B\n", "2:1 The member name is there twice in one mapping. Keep one of them."],
+    ["a member twice", "name: A\nname: B\n", "2:1 The member name appears twice in one mapping. Keep one of them."],
     ["a list as a name", "name: A\n? [a, b]\n: c\n", "2:3 The name of a member must be a text."],
     ["no number of JSON", `name: A\nseed: .inf\n${steps}`, "2:7 JSON has no such number. Put it in quotes if a text is meant."],
   ])("%s", (_, text, problem) => {
@@ -91,11 +91,11 @@ describe("what would take long to read is refused at once, in one sentence", () 
 
 describe("an unknown member is answered with the one that was probably meant", () => {
   test.each([
-    [`name: A\nendpoint:\n  R: []\n${steps}`, "2:1 endpoint is not known here. Did you mean endpoints?"],
-    [`name: A\nendpoints:\n  R: [{ sttus: 200 }]\n${steps}`, "3:9 sttus is not known here. Did you mean status?"],
-    ["name: A\nsteps:\n  - sned: 1\n", "3:5 sned is not known here. Did you mean send?"],
-    [expecting("{ delivery: { state: delivered } }"), "3:15 delivery is not known here. Did you mean deliveries?"],
-    [expecting("{ requests: { body: { $.a: { atleast: 3 } } } }"), "3:42 atleast is not known here. Did you mean atLeast?"],
+    [`name: A\nendpoint:\n  R: []\n${steps}`, "2:1 endpoint is unknown. Did you mean endpoints?"],
+    [`name: A\nendpoints:\n  R: [{ sttus: 200 }]\n${steps}`, "3:9 sttus is unknown. Did you mean status?"],
+    ["name: A\nsteps:\n  - sned: 1\n", "3:5 sned is unknown. Did you mean send?"],
+    [expecting("{ delivery: { state: delivered } }"), "3:15 delivery is unknown. Did you mean deliveries?"],
+    [expecting("{ requests: { body: { $.a: { atleast: 3 } } } }"), "3:42 atleast is unknown. Did you mean atLeast?"],
     [
       `name: A\nendpoints: { Receiver: [{}] }\ndestinations:\n  D: { webhooks: [{ endpoint: Reciever }] }\n${steps}`,
       "4:31 There is no endpoint Reciever. Did you mean Receiver?",

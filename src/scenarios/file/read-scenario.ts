@@ -56,6 +56,6 @@ function inOrder(problems: readonly FileProblem[]): FileProblem[] {
   const sorted = problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
   const first = sorted.slice(0, maxProblems);
   const last = sorted[maxProblems];
-  if (last !== undefined) first.push({ ...last, message: `${sorted.length - maxProblems} more from here on.` });
+  if (last !== undefined) first.push({ ...last, message: `${sorted.length - maxProblems} more problems from here on.` });
   return first;
 }

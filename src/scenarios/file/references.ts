@@ -179,14 +179,13 @@ class Check {
 
   #named(kind: Kind, name: string, path: Path, where: "value" | "name" = "value"): boolean {
     if (this.#names[kind].includes(name)) return true;
-    this.#problem(path, `There is no ${kind} ${unknownName(name, this.#names[kind]).replace(" is not known here.", ".")}`, where);
+    this.#problem(path, `There is no ${kind} ${unknownName(name, this.#names[kind]).replace(" is unknown.", ".")}`, where);
     return false;
   }
 
   #oneOfKinds(kinds: readonly [Kind, ...Kind[]], name: string, path: Path): void {
     const known = kinds.flatMap((kind) => this.#names[kind]);
-    if (!known.includes(name))
-      this.#problem(path, `There is no ${kinds[0]} ${unknownName(name, known).replace(" is not known here.", ".")}`);
+    if (!known.includes(name)) this.#problem(path, `There is no ${kinds[0]} ${unknownName(name, known).replace(" is unknown.", ".")}`);
   }
 
   #problem(path: Path, message: string, where: "value" | "name" = "value"): void {

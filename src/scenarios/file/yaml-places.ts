@@ -151,7 +151,7 @@ class Reader {
       const key = pair.key as Node | null;
       const nameAt = key?.range?.[0] ?? spot.at;
       const name = this.#nameOf(key, nameAt);
-      if (members.has(name)) throw new Unreadable(nameAt, `The member ${inOneLine(name)} is there twice in one mapping. Keep one of them.`);
+      if (members.has(name)) throw new Unreadable(nameAt, `The member ${inOneLine(name)} appears twice in one mapping. Keep one of them.`);
       const child: Spot = { at: nameAt, nameAt, children: new Map() };
       spot.children.set(name, child);
       members.set(name, this.read(pair.value as Node | null, child, depth + 1));

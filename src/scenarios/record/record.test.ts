@@ -70,7 +70,7 @@ steps:
       - deliveries: { of: { messageId: m_1, destination: Warehouse }, count: 1, state: delivered, within: 1m }
       - attempts: { of: { messageId: m_1, destination: Warehouse, webhook: Warehouse }, results: [ 503 x2, 200 ], within: 1m }
 `);
-    expect(notes).toEqual(["The shared secret of Warehouse is not recorded: another one stands in for it."]);
+    expect(notes).toEqual(["The shared secret of Warehouse is not recorded: another one replaces it."]);
   });
 
   test("keeps apart what happened to several messages at several webhooks, hours and hands between them", async () => {
@@ -150,7 +150,7 @@ steps:
     await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
     const { notes, text } = await recorded();
     expect(notes).toEqual([
-      "The retry profile never of D is one of your own, which a scenario does not have: documented stands in for it.",
+      "The retry profile never of D is custom, and a scenario has built-in ones only: documented replaces it.",
       "Left out, because the scenario gave another result: expect deliveries of messageId m_1, destination D: count 1, state failed.",
     ]);
     expect(text).not.toContain("state: failed");

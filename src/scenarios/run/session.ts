@@ -186,7 +186,7 @@ export class Session {
   async withDeliveries(what: "retry" | "cancel", of: DeliveryChoice): Promise<number> {
     const { deliveries } = await this.#read();
     const chosen = deliveries.filter((delivery: SeenDelivery) => choosesDelivery(of, delivery));
-    if (chosen.length === 0) throw new Error(`No delivery is there to ${what}: of ${deliveries.length} not one was chosen.`);
+    if (chosen.length === 0) throw new Error(`There is no delivery to ${what}: of ${deliveries.length}, none was selected.`);
     for (const { details } of chosen) await this.pipeline.call(`deliveries.${what}`, { id: details.id });
     return chosen.length;
   }
@@ -224,7 +224,7 @@ export class Session {
 
 function idOf<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
   const value = map.get(name);
-  if (value === undefined) throw new Error(`There is nothing called ${name}. There are: ${[...map.keys()].join(", ")}.`);
+  if (value === undefined) throw new Error(`Nothing has the name ${name}. Known: ${[...map.keys()].join(", ")}.`);
   return value;
 }
 

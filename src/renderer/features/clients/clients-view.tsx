@@ -17,7 +17,7 @@ import { ClientPane } from "./client-pane.tsx";
 import type { Client } from "./client-words.ts";
 import "./clients.css";
 
-/** As the first source there is, or as one that is made for it. */
+/** As the first source, or as one that is created for it. */
 async function makeClient(nth: number): Promise<string> {
   const { items } = await call("sources.list", {});
   const source = items.find(({ kind }) => kind !== "audience");

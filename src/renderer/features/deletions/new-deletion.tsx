@@ -11,7 +11,7 @@ import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { userIdsIn, usersInWords, wrongUserIds } from "../../kit/user-ids.ts";
 
-/** What is known of so many is shown; more would be a wall. */
+/** Details are shown for this many users. */
 const shownUsers = 12;
 
 export function NewDeletion({ others }: { others: readonly Other[] }) {

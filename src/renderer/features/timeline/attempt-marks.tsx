@@ -11,7 +11,7 @@ type Props = {
   marks: readonly Mark[];
   /** Whether a next round has a time. */
   next: boolean;
-  /** Whether round under way. */
+  /** Whether a round is in progress. */
   sending: boolean;
 };
 

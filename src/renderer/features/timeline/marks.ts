@@ -168,7 +168,7 @@ export function marksSentence({ marks, next, sending }: Shown): string {
       ([lane, runs]) =>
         `webhook ${lane + 1}: ${runs.map(({ outcome, times }) => (times > 1 ? `${outcome} ×${times}` : outcome)).join(", ")}`,
     );
-  if (sending) parts.push("round under way");
+  if (sending) parts.push("round in progress");
   if (next) parts.push("next round scheduled");
   return parts.join("; ");
 }

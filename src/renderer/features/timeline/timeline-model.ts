@@ -1,6 +1,6 @@
 /**
  * What has become of a delivery in one retry window, and what is to come of it, in times: a lane per webhook with its
- * attempts, those under way, and the coming rounds at their seeded times, as if no webhook answered 2xx. Pure.
+ * attempts, those in progress, and the coming rounds at their seeded times, as if no webhook answered 2xx. Pure.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
@@ -119,7 +119,7 @@ function lanesOf(webhooks: readonly { id: string; url: string }[], attempts: rea
   return lanes;
 }
 
-/** When the round under way began: with its first attempt that has ended, or as the change of state before it says. */
+/** When the current round began: with its first completed attempt, or at the change of state before it. */
 function roundStart({ attempts, transitions, rounds, createdAt }: DeliveryDetailsAnswer): number {
   const own = attempts.filter(({ round }) => round === rounds).map(({ startedAt }) => Date.parse(startedAt));
   if (own.length > 0) return Math.min(...own);

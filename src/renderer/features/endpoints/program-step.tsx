@@ -230,7 +230,7 @@ function Effect({ step }: { step: ProgramStep }) {
     );
   }
   if (outcome === "connection_error") {
-    const how = {
+    const how: Record<Exclude<ProgramStep["do"], "answer" | "redirect" | "drip">, string> = {
       reset: "A TCP reset",
       close: "Closed cleanly",
       garbage: "Not HTTP",

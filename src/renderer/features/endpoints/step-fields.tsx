@@ -1,6 +1,6 @@
 /** What a step does, and the one or two values that say it exactly. */
 
-import { useState } from "react";
+import { type ReactElement, useState } from "react";
 import { stepActions } from "../../../domain/configuration.ts";
 import { type MessageType, messageTypes } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
@@ -41,7 +41,7 @@ function doing({ status, forMs, headers, body, ...step }: ProgramStep, does: Pro
   };
 }
 
-function Values({ step, number, onChange }: FieldsProps) {
+function Values({ step, number, onChange }: FieldsProps): ReactElement {
   switch (step.do) {
     case "answer":
     case "truncate":

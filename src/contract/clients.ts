@@ -102,7 +102,7 @@ export const clientCalls = [
     name: "clients.create",
     method: "POST",
     path: "/api/clients",
-    summary: "Makes a simulated client, for a source or with any write key.",
+    summary: "Creates a simulated client, for a source or with any write key.",
     body: clientDraft,
     answer: clientDetails,
     status: 201,

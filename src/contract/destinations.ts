@@ -73,7 +73,7 @@ export const destinationCalls = [
     name: "destinations.create",
     method: "POST",
     path: "/api/destinations",
-    summary: "Makes a destination.",
+    summary: "Creates a destination.",
     body: destinationDraft,
     answer: destinationAnswer,
     status: 201,

@@ -97,7 +97,7 @@ export const endpointCalls = [
     name: "endpoints.create",
     method: "POST",
     path: "/api/endpoints",
-    summary: "Makes a test endpoint.",
+    summary: "Creates a test endpoint.",
     body: endpointDraft,
     answer: endpointAnswer,
     status: 201,

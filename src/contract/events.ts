@@ -9,7 +9,7 @@ export const change = z
     sequence: z.int(),
     area: z.enum(changeAreas),
     ids: z.array(z.string()).describe("What was created or changed; at most the newest hundred."),
-    count: z.int().describe("How many there were."),
+    count: z.int().describe("The total number."),
     added: z.int().describe("Of `messages`: how many of them are new."),
     advance: advanceText.optional().describe("Of `clock`: the advance in progress, at most ten times a second; null when there is none."),
   })

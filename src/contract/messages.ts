@@ -30,7 +30,7 @@ export const messageSummary = z
     state: messageState,
     reason: z.string().nullable(),
     attempts: z.int().describe("How many were made."),
-    lastStatus: z.int().nullable().describe("Of the newest answer."),
+    lastStatus: z.int().nullable().describe("Of the newest response."),
     pinned: z.boolean(),
     replayOf: id.nullable(),
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
@@ -58,7 +58,7 @@ export const messageDetails = z
     duplicateOf: id.nullable(),
     warnings: z.array(z.string()),
     raw: bytes.describe("The message as received; the first 64 KB of a rejected one."),
-    rawSize: z.int().describe("How many bytes it had."),
+    rawSize: z.int().describe("Its size in bytes."),
     request: z
       .object({ method: z.string(), path: z.string(), headers: recordedHeaders, size: z.int(), messages: z.int() })
       .describe("The request that contained it."),
@@ -78,13 +78,15 @@ export const messageCalls = [
       sourceId: oneOrMany(idOf(sourceIds)).optional(),
       type: oneOrMany(messageType).optional(),
       state: oneOrMany(messageState).optional(),
-      userId: oneOrMany(z.string()).optional().describe("Known or anonymous."),
+      userId: oneOrMany(z.string()).optional().describe("A userId or an anonymousId."),
       event: oneOrMany(z.string()).optional(),
       reason: oneOrMany(z.string()).optional(),
-      status: oneOrMany(z.string().regex(statusPattern)).optional().describe("Of the newest answer: `503`, or `5xx` for the whole class."),
+      status: oneOrMany(z.string().regex(statusPattern))
+        .optional()
+        .describe("The status of the newest response: `503`, or `5xx` for the whole class."),
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
         .optional()
-        .describe("How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`."),
+        .describe("The number of attempts: `3`, `>3`, `>=3`, `<3`, `<=3`."),
       search: z.string().optional().describe("Text to find in the bytes of the message as received."),
       ...page(cursor),
     }),

@@ -29,7 +29,7 @@ const profileSummary = z.object({
   anonymousId: z.string().nullable().describe("One of an anonymous profile's, for a list."),
   firstSeenAt: time,
   lastSeenAt: time,
-  events: z.int().describe("How many it has done."),
+  events: z.int().describe("The number of its events."),
   traits: anyMembers.describe("In a list, the first hundred by name."),
   audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were notified that the user is in."),
 });

@@ -41,7 +41,7 @@ export const retryProfileCalls = [
     name: "retryProfiles.create",
     method: "POST",
     path: "/api/retry-profiles",
-    summary: "Makes a retry profile. Members that are left out have the values of `documented`.",
+    summary: "Creates a retry profile. Members that are left out have the values of `documented`.",
     body: retryProfileDraft,
     answer: retryProfileAnswer,
     status: 201,

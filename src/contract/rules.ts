@@ -117,7 +117,7 @@ export const computation: z.ZodType<Computation, Computation> = z
         "`count` of the event; of a property: `unique` values, the `first`, `last` and `mostFrequent` one, and `sum`, `average`, `min`, `max` of its numbers.",
       ),
     event: name,
-    property: name.optional().describe("All but `count` need one."),
+    property: name.optional().describe("Required by all but `count`."),
     withinDays,
     where,
   })

@@ -54,7 +54,7 @@ export const sourceCalls = [
     name: "sources.create",
     method: "POST",
     path: "/api/sources",
-    summary: "Makes a source.",
+    summary: "Creates a source.",
     body: sourceDraft,
     answer: sourceAnswer,
     status: 201,

@@ -44,7 +44,7 @@ export function examineData(data: string): Examination {
     format: null,
     newestFormat: migrations.length,
     rows: {},
-    checked: ["rights"],
+    checked: ["permissions"],
     findings: rightsFaultsOf(data).map((message) => ({
       level: "warning",
       message,

@@ -182,7 +182,7 @@ export async function startPipeline({ startAt }: { startAt: number }): Promise<R
     ...typedCalls(app.api.call),
     async stop() {
       await app.stop();
-      if (unexpected.length > 0) throw new AggregateError(unexpected, "Something unexpected happened inside Hookyard.");
+      if (unexpected.length > 0) throw new AggregateError(unexpected, "Hookyard has a bug.");
     },
   };
 }

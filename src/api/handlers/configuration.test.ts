@@ -93,7 +93,7 @@ test.each([
         { name: "B", writeKey: "k" },
       ],
     },
-    "sources: k is there twice",
+    "sources: k appears twice",
   ],
   [{ version: 1, sources: [{ name: "A", colour: "red" }] }, "sources[0].colour"],
 ])("a document is refused when wrong, with the place: %j", async (document, part) => {
@@ -123,7 +123,7 @@ test.each([
     "big_spenders",
   ],
   ["clients", { clients: ["C", "C"].map((name) => ({ name, writeKey: "k" })) }, "C"],
-])("one of the %s that is there twice is refused by its name, and nothing is changed", async (list, document, twice) => {
+])("one of the %s that appears twice is refused by its name, and nothing is changed", async (list, document, twice) => {
   const before = await ask("configuration.export", { secrets: true });
   expect(await importing(document)).toEqual({ status: 400, body: { code: "invalid", message: `${list}: ${twice} appears twice.` } });
   expect(await ask("configuration.export", { secrets: true })).toEqual(before);

@@ -192,7 +192,7 @@ export class Ingest {
         problem(
           404,
           "unknown_path",
-          `Nothing is at ${path}. Messages go to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group and /v1/alias.`,
+          `${path} is not an ingest path. Send messages to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group or /v1/alias.`,
         ),
       );
     }

@@ -15,7 +15,7 @@ const messageChoice = {
   source: oneOrSeveral(name).optional(),
   type: oneOrSeveral(messageTypeName).optional(),
   event: oneOrSeveral(text).optional().describe("Of a track; the name of a page or screen; the group of a group."),
-  userId: oneOrSeveral(text).optional().describe("Known or anonymous."),
+  userId: oneOrSeveral(text).optional().describe("A userId or an anonymousId."),
   messageId: oneOrSeveral(text).optional(),
 };
 const messageState = oneOf(messageStates);

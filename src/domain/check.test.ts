@@ -116,8 +116,8 @@ describe("a message is rejected", () => {
   });
 
   test.each([
-    ["x".repeat(58), `"${"x".repeat(58)}" is not a type`],
-    ["x".repeat(59), `"${"x".repeat(59)}… is not a type`],
+    ["x".repeat(58), `"${"x".repeat(58)}" is not a message type`],
+    ["x".repeat(59), `"${"x".repeat(59)}… is not a message type`],
     [" TRACK ", 'write "track"'],
   ])("with its type %j in the sentence, cut where it is long", (type, part) => {
     expect(check({ type, userId: "u" })).toMatchObject({ rejection: { detail: expect.stringContaining(part) } });

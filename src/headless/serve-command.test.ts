@@ -216,7 +216,7 @@ Socket.prototype.connect = function (...to) {
     const file = join(directory, "wrong.json");
     writeFileSync(file, '{"version":1,"sources":[{"name":"a","writeKey":"k"},{"name":"b","writeKey":"k"}]}');
     const refused = await serve("--data", directory, ...freePorts, "--config", file).ended;
-    expect(refused).toEqual({ code: 1, err: expect.stringContaining("sources: k is there twice.") });
+    expect(refused).toEqual({ code: 1, err: expect.stringContaining("sources: k appears twice.") });
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;

@@ -58,7 +58,7 @@ describe("hookyard/testing", () => {
     });
     expect(status).toBe(200);
     await hookyard.expect({ deliveries: { of: { source: "App" }, count: 1, state: "delivered", within: "0s" } });
-    expect(() => hookyard.writeKey("Web")).toThrow("There is no source Web. There are: Shop, App.");
+    expect(() => hookyard.writeKey("Web")).toThrow("There is no source Web. Known: Shop, App.");
   });
 
   test("does not wait for what an endpoint holds, nor for what is behind it", async () => {

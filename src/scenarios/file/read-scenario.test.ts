@@ -100,8 +100,8 @@ describe("an unknown member is answered with the one that was probably meant", (
       `name: A\nendpoints: { Receiver: [{}] }\ndestinations:\n  D: { webhooks: [{ endpoint: Reciever }] }\n${steps}`,
       "4:31 There is no endpoint Reciever. Did you mean Receiver?",
     ],
-    ["name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n", "4:11 There is no source Shop. There are: Source."],
-    ["name: A\nsteps:\n  - change: { sources: { X: { mode: explain } } }\n", "3:26 There is no source X. There are: Source."],
+    ["name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n", "4:11 There is no source Shop. Known: Source."],
+    ["name: A\nsteps:\n  - change: { sources: { X: { mode: explain } } }\n", "3:26 There is no source X. Known: Source."],
     [expecting("{ deliveries: { of: { destination: Nope } } }"), "3:48 There is no destination Nope. There are none."],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
@@ -129,10 +129,7 @@ describe("a value that does not fit is shown beside what was expected", () => {
       "3:63 Hookyard sets the header X-Signature itself. Remove it from the webhook.",
     ],
     ["name: A\nsteps:\n  - {}\n", "3:5 This step does nothing. It needs one of send, post, "],
-    [
-      "name: A\nsteps:\n  - send: { type: track }\n    advance: 1h\n",
-      "4:5 A step does one thing: make advance a step of its own, apart from send.",
-    ],
+    ["name: A\nsteps:\n  - send: { type: track }\n    advance: 1h\n", "4:5 A step does one thing: move advance out of the step with send."],
     [
       "name: A\nsteps:\n  - advance: 90 minutes\n",
       '3:14 advance must be a duration such as 90m, or next-due, or idle, but it is "90 minutes".',

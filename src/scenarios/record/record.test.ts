@@ -169,6 +169,6 @@ steps:
     const { text, notes } = await recorded();
     expect(text).not.toContain("s3cr3t");
     expect(text).toContain("X-Api-Key: left-out");
-    expect(notes).toContain("The value of the header X-Api-Key of Crm is not recorded: left-out stands in for it.");
+    expect(notes).toContain("The value of the header X-Api-Key of Crm is not recorded: left-out replaces it.");
   });
 });

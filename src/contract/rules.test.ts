@@ -128,7 +128,7 @@ test.each<[unknown, string]>([
   ],
   [{ aggregate: "count", event: "Bought", property: "total" }, "computation.property is not valid: `count` takes no `property`,"],
   [{ aggregate: "count" }, "computation.event is missing. It must be a string."],
-  [{ aggregate: "count", event: "Bought", atLeast: 2 }, "Known here: aggregate, event, property, withinDays, where."],
+  [{ aggregate: "count", event: "Bought", atLeast: 2 }, "Known members: aggregate, event, property, withinDays, where."],
   [
     { aggregate: "max", event: "Bought", property: "total", where: [{ property: "total", op: "greater" }] },
     "computation.where[0].value is missing. It must be a string or a number.",

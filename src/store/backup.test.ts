@@ -77,7 +77,7 @@ test.each([dataFileName, `${dataFileName}-wal`, `${dataFileName}-shm`, lockFileN
   "a backup is not written over %s of the data itself, even by force",
   async (name) => {
     const data = ended();
-    expect(await refusal(data, join(data, name), true)).toMatch(/belongs to the data itself/);
+    expect(await refusal(data, join(data, name), true)).toMatch(/is part of the data itself/);
   },
 );
 
@@ -86,7 +86,7 @@ test("a backup that cannot be written says why, and leaves no part of it", async
   mkdirSync(join(target, "directory"));
   expect(await refusal(data, join(target, "directory"), true)).toMatch(/is a directory\. Name a file in it/);
   expect(await refusal(data, join(target, "missing", "copy.db"))).toMatch(/copy\.db cannot be written: ENOENT/);
-  expect(await refusal(temporaryDirectory(), join(target, "copy.db"))).toMatch(/holds no data of Hookyard/);
+  expect(await refusal(temporaryDirectory(), join(target, "copy.db"))).toMatch(/has no Hookyard data/);
   expect(readdirSync(target)).toEqual(["directory"]);
 });
 
@@ -95,7 +95,9 @@ test("of data that contradicts itself no backup is written", async () => {
   const db = new Database(join(data, dataFileName));
   db.exec("UPDATE message_counts SET n = n + 1");
   db.close();
-  expect(await refusal(data, join(target, "copy.db"))).toMatch(/^No backup was written: the data has \d+ .*hookyard doctor says more\.$/);
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(
+    /^No backup was written: the data has \d+ .*hookyard doctor has the details\.$/,
+  );
   expect(readdirSync(target)).toEqual([]);
   expect(examineData(data).findings).toMatchObject([{ level: "error", message: expect.stringMatching(/^\d+ /) }]);
 });
@@ -131,7 +133,7 @@ test.each<[string, (data: string) => void, RegExp]>([
 test("there is nothing to examine where there is no directory, or no data in it", () => {
   const data = temporaryDirectory();
   expect(() => examineData(join(data, "none"))).toThrow(/There is no data directory/);
-  expect(() => examineData(data)).toThrow(/holds no data of Hookyard/);
+  expect(() => examineData(data)).toThrow(/has no Hookyard data/);
   expect(existsSync(join(data, dataFileName))).toBe(false);
 });
 

@@ -116,7 +116,7 @@ test.each<[what: string, harm: (data: string) => void, sentence: RegExp]>([
     },
     /hookyard\.db has been replaced/,
   ],
-  ["the data file is cut off", (data) => truncateSync(join(data, dataFileName), 8192), /cut off while Hookyard runs/],
+  ["the data file is cut off", (data) => truncateSync(join(data, dataFileName), 8192), /has been cut off\. Hookyard has stopped writing/],
 ])("when %s while it is open, that is trouble at the next look, and nothing more is accepted", (_what, harm, sentence) => {
   const data = temporaryDirectory();
   const { db, store, health } = openTestStore(data);

@@ -131,9 +131,9 @@ const ofAnotherProgram = (db: Database.Database): void => {
 
 describe("refused with a sentence, and not one byte changed", () => {
   test.each<[string, () => string, RegExp]>([
-    ["a newer file", () => fileOfAnother(newer), /newer Hookyard.*not been touched/],
-    ["a newer file with the log of a crash", () => fileOfAnother(newer, { crashed: true }), /newer Hookyard.*not been touched/],
-    ["a file of another program", () => fileOfAnother(ofAnotherProgram), /another program.*not been touched/],
+    ["a newer file", () => fileOfAnother(newer), /newer Hookyard.*was not changed/],
+    ["a newer file with the log of a crash", () => fileOfAnother(newer, { crashed: true }), /newer Hookyard.*was not changed/],
+    ["a file of another program", () => fileOfAnother(ofAnotherProgram), /another program.*was not changed/],
     ["a file of another program with the log of a crash", () => fileOfAnother(ofAnotherProgram, { crashed: true }), /another program/],
     ["another program's file with a higher version", () => fileOfAnother((db) => void db.pragma("user_version = 900")), /another program/],
     ["another program's empty file", () => fileOfAnother((db) => void db.pragma("application_id = 7")), /another program/],
@@ -149,7 +149,7 @@ describe("refused with a sentence, and not one byte changed", () => {
     const data = temporaryDirectory();
     writeFileSync(join(data, dataFileName), "This is a letter to my aunt. ".repeat(500));
     const before = bytesIn(data);
-    expect(refusal(data)).toMatch(/not a Hookyard data file, or it is damaged.*not been touched/);
+    expect(refusal(data)).toMatch(/not a Hookyard data file, or it is damaged.*was not changed/);
     expect(bytesIn(data)).toEqual(before);
   });
 
@@ -161,7 +161,7 @@ describe("refused with a sentence, and not one byte changed", () => {
     const bytes = readFileSync(join(data, dataFileName));
     bytes.fill(0x55, 4096);
     writeFileSync(join(data, dataFileName), bytes);
-    expect(refusal(data)).toMatch(/is damaged.*not been touched\. Restore a copy/);
+    expect(refusal(data)).toMatch(/is damaged.*was not changed\. Restore a copy/);
     expect(readFileSync(join(data, dataFileName)).equals(bytes)).toBe(true);
   });
 });
@@ -219,7 +219,7 @@ describe("said in a sentence", () => {
   ])("that %s", (_what, put) => {
     const data = join(temporaryDirectory(), "data");
     put(data);
-    expect(refusal(data)).toMatch(/cannot be (made|opened|written)/);
+    expect(refusal(data)).toMatch(/cannot be (created|opened|written)/);
   });
 
   test.skipIf(process.platform === "win32")("that the directory is read-only", () => {

@@ -93,7 +93,7 @@ test("what a kill and a clean end leave behind is opened without a word", () => 
 test.each<[what: string, make: () => string, damage: (data: string) => void, sentence: RegExp]>([
   ["a zeroed header", ended, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /not a Hookyard data file, or it is damaged/],
   ["a header of zeros with a log beside it", killed, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /is damaged/],
-  ["a senseless header", ended, (data) => overwrite(fileOf(data), 16, Buffer.alloc(12, 0x55)), /header makes no sense/],
+  ["a senseless header", ended, (data) => overwrite(fileOf(data), 16, Buffer.alloc(12, 0x55)), /header is invalid/],
   ["a zeroed page in the middle", ended, (data) => overwrite(fileOf(data), rootOf(data, "messages"), Buffer.alloc(pageSize)), /is damaged/],
   [
     "a page of noise in the middle",

@@ -49,7 +49,7 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
 /** The number of committed frames of the log according to the index beside it, or null where there is none. */
 export function framesOf(file: string): { salts: string; frames: number } | null {
   const index = `${file}-shm`;
-  if ((sizeOf(index) ?? 0) < indexHeaderSize) return null;
+  if (Number(sizeOf(index)) < indexHeaderSize) return null;
   const header = readStart(index, indexHeaderSize);
   return { salts: header.toString("hex", 32, 40), frames: header.readUInt32LE(16) };
 }

@@ -1,9 +1,23 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
+import { performance } from "node:perf_hooks";
 import Database from "better-sqlite3";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { storeFailure } from "../engine/store-failure.ts";
-import { markerName } from "./marker.ts";
+import { guarded, StoreHealth } from "./health.ts";
+import { markerName, readMarker } from "./marker.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import { openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
@@ -160,4 +174,172 @@ test("after a clean end no log is asked for", () => {
   const data = temporaryDirectory();
   openStore(data).close();
   expect(markerIn(data).hasLog).toBe(false);
+});
+
+test("a write looks at the files when the last look is older than a tenth of a second", () => {
+  let now = 5000;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const data = temporaryDirectory();
+  const { store } = openTestStore(data);
+  store.commit([request([{}])]);
+  rmSync(`${join(data, dataFileName)}-shm`);
+  now += 100;
+  expect(store.commit([request([{}])])).toHaveLength(1);
+  now += 1;
+  expect(() => store.commit([request([{}])])).toThrow(/-shm is gone/);
+});
+
+test("a full disk has room again when a quarter of a megabyte can be written", () => {
+  const { db, store, health } = openTestStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  store.noteFailure(failing("SQLITE_FULL"));
+  const pages = Number(db.pragma("page_count", { simple: true }));
+  const troubleWith = (more: number): boolean => {
+    db.pragma(`max_page_count = ${pages + more}`);
+    health.tick();
+    return store.trouble() !== null;
+  };
+  expect([troubleWith(50), troubleWith(62), changes, troubleWith(70), changes]).toEqual([true, true, 1, false, 2]);
+});
+
+test("only trouble asks for room", () => {
+  const { db, health } = openTestStore();
+  db.exec("CREATE TRIGGER refuse BEFORE INSERT ON meta WHEN new.key = 'tried' BEGIN SELECT raise(ABORT, 'asked'); END");
+  health.tick();
+  expect(health.trouble).toBeNull();
+});
+
+test("the log may hold pages that the file lacks, and a file that SQLite itself has shortened is whole", () => {
+  const data = temporaryDirectory();
+  const file = join(data, dataFileName);
+  const { db, store, health } = openTestStore(data);
+  const size = (): number => readFileSync(file).length;
+  const filled = (): void => void store.commit([request(Array.from({ length: 100 }, () => ({ text: "x".repeat(5000) })))]);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  health.tick();
+  filled();
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  health.tick();
+  store.commit([request([{}])]);
+  health.tick();
+  const large = size();
+  expect(markerIn(data)).toMatchObject({ size: large });
+  store.clearMessages();
+  db.exec("VACUUM");
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  expect(size()).toBeLessThan(large / 2);
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  store.commit([request([{}])]);
+  health.tick();
+  expect([store.trouble(), markerIn(data)]).toMatchObject([null, { size: size() }]);
+});
+
+test("at the end the marker describes the file that was open, and nothing else", () => {
+  const [replaced, gone, blocked] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
+  const stores = [replaced, gone, blocked].map(openStore);
+  const open = markerIn(replaced);
+  copyFileSync(join(replaced, dataFileName), join(replaced, "copy"));
+  renameSync(join(replaced, "copy"), join(replaced, dataFileName));
+  rmSync(join(gone, dataFileName));
+  rmSync(join(gone, markerName));
+  mkdirSync(join(blocked, `${markerName}.part`));
+  for (const store of stores) store.close();
+  expect(markerIn(replaced)).toEqual(open);
+  expect([existsSync(join(gone, markerName)), existsSync(join(blocked, markerName))]).toEqual([false, false]);
+});
+
+test("the marker at the end says what the one before said, but for the log", () => {
+  const data = temporaryDirectory();
+  const { db, store, health } = openTestStore(data);
+  store.commit([request([{}])]);
+  health.tick();
+  const last = readMarker(data);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  health.end();
+  expect(readMarker(data)).toEqual({ ...last, hasLog: false });
+});
+
+test("a marker that cannot be written any more is trouble", () => {
+  const data = temporaryDirectory();
+  const { db, store, health } = openTestStore(data);
+  db.exec("CREATE TRIGGER refuse BEFORE UPDATE ON meta BEGIN SELECT raise(ABORT, 'not this one'); END");
+  store.commit([request([{}])]);
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  const statement = Object.getPrototypeOf(db.prepare("SELECT 1")) as { get: () => unknown };
+  vi.spyOn(statement, "get").mockImplementationOnce(() => {
+    throw failing("SQLITE_IOERR_WRITE");
+  });
+  health.tick();
+  vi.restoreAllMocks();
+  expect(store.trouble()).toMatchObject({ data: { sqlite: "SQLITE_IOERR_WRITE" } });
+});
+
+test.each(["SQLITE_CORRUPT_VTAB", "SQLITE_NOTADB"])("%s in memory stays: there is no file to check", (code) => {
+  const { store, health } = openTestStore();
+  store.noteFailure(failing("SQLITE_FULL"));
+  store.noteFailure(failing(code));
+  health.wrote();
+  expect(store.trouble()).toMatchObject({ data: { sqlite: code } });
+  expect(() => health.beforeWrite()).toThrow("as the driver throws it");
+});
+
+test("a fault that the store has found itself is noted once", () => {
+  const { store, health } = openTestStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  store.noteFailure(failing("SQLITE_FULL"));
+  store.noteFailure(failing("SQLITE_FULL"));
+  expect(changes).toBe(1);
+  health.wrote();
+  health.wrote();
+  expect(changes).toBe(2);
+});
+
+describe("a guarded store", () => {
+  const health = () => new StoreHealth(openTestStore().db, null);
+  const fail = (): never => {
+    throw failing("SQLITE_IOERR");
+  };
+
+  test("notes what fails at once, later, and in a walk, and throws it", async () => {
+    const [now, later, walked] = [health(), health(), health()];
+    expect(() => guarded({ read: fail }, now).read()).toThrow("as the driver");
+    await expect(guarded({ read: async () => fail() }, later).read()).rejects.toThrow("as the driver");
+    const walk = guarded({ walkRule: () => ({ next: fail }) }, walked).walkRule();
+    expect(walked.trouble).toBeNull();
+    expect(() => walk.next()).toThrow("as the driver");
+    expect([now, later, walked].map(({ trouble }) => trouble?.data)).toEqual(Array(3).fill({ sqlite: "SQLITE_IOERR" }));
+  });
+
+  test("passes on what it is called with and what it answers", async () => {
+    const made = { list: [1], sum: (a: number, b: number) => a + b, later: async (a: number) => a, walkway: { a: 1 } };
+    const store = guarded(made, health());
+    expect([store.list, store.sum(1, 2), await store.later(3), store.walkway]).toEqual([[1], 3, 3, { a: 1 }]);
+    const answer = { next: 1 };
+    expect(guarded({ sidewalk: () => answer }, health()).sidewalk()).toBe(answer);
+  });
+
+  test.each(["commit", "record"])("is well again after a %s, and not after another write", (name) => {
+    const one = health();
+    one.note(failing("SQLITE_FULL"));
+    guarded({ putTrait: () => 1 }, one).putTrait();
+    expect(one.trouble).not.toBeNull();
+    guarded({ [name]: () => 1 }, one)[name]?.();
+    expect(one.trouble).toBeNull();
+  });
+
+  test("writes nothing into a damaged file, and reads it", () => {
+    const one = health();
+    one.note(failing("SQLITE_CORRUPT"));
+    let written = 0;
+    const store = guarded({ putTrait: () => (written += 1), settings: () => 1, additional: () => 2 }, one);
+    expect(() => store.putTrait()).toThrow("as the driver");
+    expect([written, store.settings(), store.additional()]).toEqual([0, 1, 2]);
+  });
 });

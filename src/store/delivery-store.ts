@@ -103,13 +103,13 @@ function claiming({ db, counts, transactions, refreshMessage }: Parts): Pick<Del
   return {
     claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
       const rows = due.all(destinationId, now, limit);
-      if (rows.length < limit) rows.push(...inQueue.all(destinationId, limit - rows.length));
+      rows.push(...inQueue.all(destinationId, limit - rows.length));
       // Usually there is nothing to claim, and then nothing to write.
       return rows.length === 0 ? [] : claimRows(destinationId, rows);
     },
     countRunnable(destinationId, now, limit) {
       const due = countDue.get(destinationId, now, limit) as number;
-      return due >= limit ? due : due + (countQueued.get(destinationId, limit - due) as number);
+      return due + (countQueued.get(destinationId, limit - due) as number);
     },
   };
 }

@@ -141,22 +141,20 @@ function quotaOfRejected({ db, counts, transactions, removal }: QuotaOptions): P
      WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
   );
 
-  const removeRejected = transactions.wrap((maxBytes: number, limit: number): number => {
-    const requests = new Set<number>();
-    const removed = new Set<number>();
-    for (const message of oldestRejected.all(limit)) {
-      if (counts.rejectedBytes() <= maxBytes) break;
-      removal.removeWithAll(message);
-      removed.add(message.id);
-      requests.add(message.request_id);
-    }
-    removal.finish(removed, requests);
-    return removed.size;
-  });
-
   return {
     rejectedBytes: () => counts.rejectedBytes(),
-    removeRejected: (maxBytes, limit) => (counts.rejectedBytes() <= maxBytes ? 0 : removeRejected(maxBytes, limit)),
+    removeRejected: transactions.wrap((maxBytes: number, limit: number): number => {
+      const requests = new Set<number>();
+      const removed = new Set<number>();
+      for (const message of oldestRejected.all(limit)) {
+        if (counts.rejectedBytes() <= maxBytes) break;
+        removal.removeWithAll(message);
+        removed.add(message.id);
+        requests.add(message.request_id);
+      }
+      removal.finish(removed, requests);
+      return removed.size;
+    }),
   };
 }
 

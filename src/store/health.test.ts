@@ -14,9 +14,8 @@ import {
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import Database from "better-sqlite3";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { storeFailure } from "../engine/store-failure.ts";
-import { guarded, StoreHealth } from "./health.ts";
 import { markerName, readMarker } from "./marker.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
@@ -93,7 +92,8 @@ test("what looked like damage is over when a check of the whole file finds none"
   await expect.poll(() => store.trouble()).toBeNull();
 });
 
-test("a large file is checked after the start, and from the first finding on nothing is written", async () => {
+test("a large file is checked a second after the start, nothing is written from the first finding on, and a minute later it is checked again", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const data = temporaryDirectory();
   const first = openStore(data);
   for (let n = 0; n < 20; n += 1) first.commit([request([{ text: "x".repeat(1024 * 1024) }])]);
@@ -102,11 +102,20 @@ test("a large file is checked after the start, and from the first finding on not
   // A page that nothing reads at a start.
   const page = Number(db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'profile_history_by_profile'").pluck().get());
   db.close();
-  const file = openSync(join(data, dataFileName), "r+");
-  writeSync(file, Buffer.alloc(4096, 0x5a), 0, 4096, 4096 * (page - 1));
-  closeSync(file);
+  const put = (bytes: Buffer): void => {
+    const file = openSync(join(data, dataFileName), "r+");
+    writeSync(file, bytes, 0, 4096, 4096 * (page - 1));
+    closeSync(file);
+  };
+  const right = readFileSync(join(data, dataFileName)).subarray(4096 * (page - 1), 4096 * page);
+  put(Buffer.alloc(4096, 0x5a));
+  const brief = openStore(data);
+  brief.watch(() => {});
+  brief.close();
+  expect(vi.getTimerCount()).toBe(0);
   const { store } = openTestStore(data);
   store.watch(() => {});
+  vi.advanceTimersByTime(1000);
   await expect.poll(() => store.trouble()?.message).toMatch(/is damaged \(.+\).*hookyard doctor/);
   try {
     store.commit([request([{}])]);
@@ -114,6 +123,28 @@ test("a large file is checked after the start, and from the first finding on not
   } catch (error) {
     expect(storeFailure(error)).toMatchObject({ status: 503, code: "store_unavailable", data: { sqlite: "DATA_DAMAGED" } });
   }
+  put(right);
+  vi.advanceTimersByTime(60_000);
+  await expect.poll(() => store.trouble()).toBeNull();
+});
+
+test("a failure that is none of the file's, or one that the store has found itself, says nothing new", () => {
+  const data = join(temporaryDirectory(), "data");
+  const { store, health } = openTestStore(data);
+  renameSync(data, `${data}-away`);
+  health.tick();
+  try {
+    store.commit([request([{}])]);
+    expect.unreachable();
+  } catch (error) {
+    store.noteFailure(error);
+  }
+  renameSync(`${data}-away`, data);
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  store.noteFailure(failing("SQLITE_FULL"));
+  store.noteFailure(failing("SQLITE_CONSTRAINT"));
+  expect(store.trouble()).toMatchObject({ data: { sqlite: "SQLITE_FULL" } });
 });
 
 test.each<[what: string, harm: (data: string) => void, sentence: RegExp]>([
@@ -299,47 +330,4 @@ test("a fault that the store has found itself is noted once", () => {
   health.wrote();
   health.wrote();
   expect(changes).toBe(2);
-});
-
-describe("a guarded store", () => {
-  const health = () => new StoreHealth(openTestStore().db, null);
-  const fail = (): never => {
-    throw failing("SQLITE_IOERR");
-  };
-
-  test("notes what fails at once, later, and in a walk, and throws it", async () => {
-    const [now, later, walked] = [health(), health(), health()];
-    expect(() => guarded({ read: fail }, now).read()).toThrow("as the driver");
-    await expect(guarded({ read: async () => fail() }, later).read()).rejects.toThrow("as the driver");
-    const walk = guarded({ walkRule: () => ({ next: fail }) }, walked).walkRule();
-    expect(walked.trouble).toBeNull();
-    expect(() => walk.next()).toThrow("as the driver");
-    expect([now, later, walked].map(({ trouble }) => trouble?.data)).toEqual(Array(3).fill({ sqlite: "SQLITE_IOERR" }));
-  });
-
-  test("passes on what it is called with and what it answers", async () => {
-    const made = { list: [1], sum: (a: number, b: number) => a + b, later: async (a: number) => a, walkway: { a: 1 } };
-    const store = guarded(made, health());
-    expect([store.list, store.sum(1, 2), await store.later(3), store.walkway]).toEqual([[1], 3, 3, { a: 1 }]);
-    const answer = { next: 1 };
-    expect(guarded({ sidewalk: () => answer }, health()).sidewalk()).toBe(answer);
-  });
-
-  test.each(["commit", "record"])("is well again after a %s, and not after another write", (name) => {
-    const one = health();
-    one.note(failing("SQLITE_FULL"));
-    guarded({ putTrait: () => 1 }, one).putTrait();
-    expect(one.trouble).not.toBeNull();
-    guarded({ [name]: () => 1 }, one)[name]?.();
-    expect(one.trouble).toBeNull();
-  });
-
-  test("writes nothing into a damaged file, and reads it", () => {
-    const one = health();
-    one.note(failing("SQLITE_CORRUPT"));
-    let written = 0;
-    const store = guarded({ putTrait: () => (written += 1), settings: () => 1, additional: () => 2 }, one);
-    expect(() => store.putTrait()).toThrow("as the driver");
-    expect([written, store.settings(), store.additional()]).toEqual([0, 1, 2]);
-  });
 });

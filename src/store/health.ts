@@ -16,7 +16,7 @@ import type { HealthStore } from "../engine/store-ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
 import { monotonic, startIdleTimer, type RealTimer } from "../engine/real-time.ts";
 import { logOf, sizeOf } from "./data-file.ts";
-import { checkedAtStart, startCheck } from "./integrity.ts";
+import { checkedAtStart, isDamage, startCheck } from "./integrity.ts";
 import { removeMarker, writeMarker } from "./marker.ts";
 
 const everyMs = 1_000;
@@ -82,8 +82,7 @@ export class StoreHealth {
 
   note(error: unknown): void {
     if (error instanceof DataFault || storeFailure(error) === null) return;
-    const { code } = error as Error & { code: string };
-    if (code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")) {
+    if (isDamage(error)) {
       this.#set({ damage: error as Error });
       if (this.#check === null) this.#startCheck();
     } else this.#set({ failing: error as Error });

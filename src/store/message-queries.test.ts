@@ -224,6 +224,23 @@ describe("free text", () => {
   });
 });
 
+test("a walk gives the event loop a turn at every eighth piece of what it reads", async () => {
+  const { store } = openTestStore();
+  store.commit([request(Array.from({ length: 5120 }, () => ({ userId: "ada", text: "{}" })))]);
+  let turns = 0;
+  let walks = true;
+  const count = (): void => {
+    turns += 1;
+    if (walks) setImmediate(count);
+  };
+  setImmediate(count);
+  expect((await store.messages({ userId: "ada", reason: "none" }, 10, null)).total).toBe(0);
+  walks = false;
+  // Two blocks, with 41 pieces of 128 messages in all.
+  expect(turns).toBeGreaterThanOrEqual(5);
+  expect(turns).toBeLessThanOrEqual(8);
+});
+
 test("a message in full: what came, what was decided, what was sent, what was answered", () => {
   const { store } = openTestStore();
   store.commit([

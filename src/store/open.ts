@@ -196,7 +196,6 @@ function metaOf(db: Db, key: string): string | undefined {
 function prepare(db: Db, opening: Opening): void {
   const version = refuseUnfit(db, opening);
   db.pragma("journal_mode = WAL");
-  db.pragma("synchronous = NORMAL");
   db.pragma("foreign_keys = ON");
   // 32 MB of pages: the upper levels of all trees and the newest rows stay in memory with a million messages on disk.
   db.pragma("cache_size = -32000");

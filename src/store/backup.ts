@@ -80,7 +80,7 @@ function verify(part: string): number {
       throw new OpenError(`No backup was written: the copy is damaged, and so is the data (${fault}). hookyard doctor has the details.`);
     if (wrong !== undefined)
       throw new OpenError(`No backup was written: the data has ${wrong.rows} ${wrong.what}. hookyard doctor has the details.`);
-    return db.prepare<[], number>("SELECT count(*) FROM messages").pluck().get() ?? 0;
+    return db.prepare<[], number>("SELECT count(*) FROM messages").pluck().get() as number;
   } finally {
     db.close();
   }

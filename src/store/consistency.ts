@@ -45,7 +45,7 @@ const queries: Record<string, string> = {
 /** What is wrong, and how many rows of it; empty when all is well. */
 export function inconsistenciesIn(db: Db): { what: string; rows: number }[] {
   return Object.entries(queries).flatMap(([what, sql]) => {
-    const rows = db.prepare<[], number>(`SELECT count(*) FROM (${sql})`).pluck().get() ?? 0;
+    const rows = db.prepare<[], number>(`SELECT count(*) FROM (${sql})`).pluck().get() as number;
     return rows === 0 ? [] : [{ what, rows }];
   });
 }

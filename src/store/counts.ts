@@ -29,12 +29,12 @@ export class Counts {
       "INSERT INTO delivery_counts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
     );
     this.#rejected = db
-      .prepare<[], number | null>("SELECT sum(quota_bytes) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL")
+      .prepare<[], number>("SELECT coalesce(sum(quota_bytes), 0) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL")
       .pluck();
   }
 
   rejectedBytes(): number {
-    this.#rejectedBytes ??= this.#rejected.get() ?? 0;
+    this.#rejectedBytes ??= this.#rejected.get() as number;
     return this.#rejectedBytes;
   }
 
@@ -60,8 +60,7 @@ export class Counts {
 
   flush(): void {
     for (const [key, n] of this.#deltas) {
-      if (n === 0) continue;
-      const [a = 0, b = 0, c] = key.split(" ").map(Number);
+      const [a, b, c] = key.split(" ").map(Number) as [number, number, number?];
       if (c === undefined) this.#deliveries.run(a, b, n);
       else this.#messages.run(a, b, c, n);
     }

@@ -8,6 +8,7 @@ import type { Db } from "./open.ts";
 type Queries = Pick<QueryStore, "deliveries" | "deliveriesByDue" | "deliveryDetails" | "listed" | "stats"> &
   Pick<DeliveryStore, "countByState">;
 
+type Made = { round: number; started_at: number; duration_ms: number; outcome: number };
 type Kind = { destination_id: number; state: number; n: number };
 
 const waiting = stateCode("waiting");
@@ -41,10 +42,9 @@ export function createDeliveryQueries(db: Db): Queries {
     limit: number,
     placeOf: (row: DeliveryRow) => Place,
   ): Page<DeliverySummary, Place> {
-    const last = found[limit - 1];
     return {
       items: found.slice(0, limit).map(deliverySummary),
-      nextCursor: found.length > limit && last !== undefined ? placeOf(last) : null,
+      nextCursor: found.length > limit ? placeOf(found[limit - 1] as DeliveryRow) : null,
       total: from.reduce((sum, { n }) => sum + n, 0),
       totalCapped: false,
     };
@@ -83,7 +83,7 @@ function listing(db: Db): Pick<Queries, "listed"> {
   const message = db.prepare<[number], { type: number; event: string | null; user_id: string | null; anonymous_id: string | null }>(
     "SELECT type, event, user_id, anonymous_id FROM messages WHERE id = ?",
   );
-  const made = db.prepare<[number], { round: number; started_at: number; duration_ms: number; outcome: number }>(
+  const made = db.prepare<[number], Made>(
     "SELECT round, started_at, duration_ms, outcome FROM attempts WHERE delivery_id = ? ORDER BY round, started_at, id",
   );
 
@@ -92,10 +92,9 @@ function listing(db: Db): Pick<Queries, "listed"> {
       const row = message.get(delivery.messageRow);
       const rounds = Map.groupBy(made.all(delivery.id), ({ round }) => round);
       const marks = [...rounds].map(([round, attempts]): RoundMark => {
-        const weight = ({ outcome, duration_ms }: (typeof attempts)[number]): number =>
-          outcomeAt(outcome) === "success" ? Infinity : duration_ms;
+        const weight = ({ outcome, duration_ms }: Made): number => (outcomeAt(outcome) === "success" ? Infinity : duration_ms);
         const shown = attempts.reduce((most, each) => (weight(each) > weight(most) ? each : most));
-        return { round, startedAt: attempts[0]?.started_at ?? 0, outcome: outcomeAt(shown.outcome) };
+        return { round, startedAt: (attempts[0] as Made).started_at, outcome: outcomeAt(shown.outcome) };
       });
       return {
         ...delivery,
@@ -135,7 +134,7 @@ function counting(db: Db, kinds: { all(): Kind[] }): Pick<Queries, "stats" | "co
   };
 }
 
-const dueOf = ({ next_attempt_at }: DeliveryRow): number => next_attempt_at ?? 0;
+const dueOf = ({ next_attempt_at }: DeliveryRow): number => next_attempt_at as number;
 
 function zeroes<State extends string>(states: readonly State[]): Record<State, number> {
   return Object.fromEntries(states.map((state) => [state, 0])) as Record<State, number>;

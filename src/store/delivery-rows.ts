@@ -110,16 +110,16 @@ function attemptOf(row: AttemptRow): AttemptRecord & { id: AttemptId } {
     simulated: row.simulated === 1,
     outcome: outcomeAt(row.outcome),
     retryable: row.retryable === 1,
-    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? "" },
+    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message as string },
     requestHead: row.request_head,
     response:
       row.status === null
         ? null
         : {
             status: row.status,
-            head: row.response_head ?? "",
-            body: row.response_body ?? new Uint8Array(),
-            bodyLength: row.response_length ?? 0,
+            head: row.response_head as string,
+            body: row.response_body as Uint8Array,
+            bodyLength: row.response_length as number,
           },
   };
 }

@@ -67,17 +67,13 @@ export class Duplicates {
 
 /** Rows are in the order of their time, so the first one of a time is found by halving. */
 function firstMessageSince(db: Db): (at: number) => number {
-  const bounds = db.prepare<[], { low: number | null; high: number | null }>(
-    "SELECT (SELECT min(id) FROM messages) AS low, (SELECT max(id) FROM messages) AS high",
-  );
+  const newest = db.prepare<[], number>("SELECT coalesce(max(id), 0) FROM messages").pluck();
   const atOrAfter = db.prepare<[number], { id: number; received_at: number }>(
     "SELECT id, received_at FROM messages WHERE id >= ? ORDER BY id LIMIT 1",
   );
   return (at) => {
-    const { low, high } = bounds.get() ?? { low: null, high: null };
-    if (low === null || high === null) return 0;
-    let from = low;
-    let to = high + 1;
+    let from = 0;
+    let to = newest.get() as number;
     while (from < to) {
       const middle = Math.floor((from + to) / 2);
       const row = atOrAfter.get(middle);

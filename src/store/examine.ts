@@ -90,7 +90,7 @@ export function examineData(data: string): Examination {
 }
 
 function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examination): void {
-  const bytes = sizes.data ?? 0;
+  const bytes = sizes.data as number;
   checked.push(`SQLite's ${checkOf(bytes)}`);
   for (const message of faultsIn(db, bytes)) findings.push({ level: "error", message: `SQLite finds damage: ${message}`, cure: restore });
   sizes.free = Number(db.pragma("freelist_count", { simple: true })) * Number(db.pragma("page_size", { simple: true }));
@@ -103,7 +103,7 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
       const tables = [...new Set(foreign.map(({ table }) => table))].join(", ");
       findings.push({ level: "error", message: `${foreign.length} rows of ${tables} refer to rows that do not exist.`, cure: restore });
     }
-    for (const table of counted) rows[table] = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    for (const table of counted) rows[table] = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() as number;
     checked.push("counts and references against the rows");
     for (const { what, rows: wrong } of inconsistenciesIn(db)) {
       findings.push({

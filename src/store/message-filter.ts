@@ -61,7 +61,7 @@ function statusIs(text: string): Condition {
 
 /** `3`, `>3`, `>=3`, `<3`, `<=3`. */
 function attemptsAre(text: string): Condition {
-  const [, sign = "=", digits = ""] = /^([<>]=?)?(\d+)$/.exec(text) ?? [];
+  const [, sign = "=", digits] = /^([<>]=?)?(\d+)$/.exec(text) as RegExpExecArray;
   return { sql: `attempts ${sign} ?`, values: [Number(digits)] };
 }
 

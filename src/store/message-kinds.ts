@@ -50,13 +50,13 @@ export class MessageKinds {
 
   /** Ids of the messages that the test allows, newest first, a block at a time. */
   *matching(allows: KindTest, before: number): Generator<number[]> {
-    for (let newest = this.#newestBefore.get(before) ?? null; newest !== null;) {
+    for (let newest = this.#newestBefore.get(before) as number | null; newest !== null;) {
       const first = blockOf(newest) * blockSize;
       const kinds = this.#block(blockOf(newest));
       const ids: number[] = [];
-      for (let place = newest - first; place >= 0; place -= 1) if (allows(kinds[place] ?? none)) ids.push(first + place);
+      for (let place = newest - first; place >= 0; place -= 1) if (allows(kinds[place] as number)) ids.push(first + place);
       yield ids;
-      newest = this.#newestBefore.get(first) ?? null;
+      newest = this.#newestBefore.get(first) as number | null;
     }
   }
 
@@ -65,7 +65,7 @@ export class MessageKinds {
     const [first] = ids;
     if (first === undefined) return ids;
     const kinds = this.#block(blockOf(first));
-    return ids.filter((id) => allows(kinds[id % blockSize] ?? none));
+    return ids.filter((id) => allows(kinds[id % blockSize] as number));
   }
 
   #block(number: number): Uint32Array {
@@ -74,7 +74,7 @@ export class MessageKinds {
     const block = new Uint32Array(blockSize).fill(none);
     const first = number * blockSize;
     for (const [id, kind] of this.#read.iterate(first, first + blockSize)) block[id - first] = kind;
-    if (this.#blocks.size >= maxBlocks) this.#blocks.delete(this.#blocks.keys().next().value ?? 0);
+    if (this.#blocks.size >= maxBlocks) this.#blocks.delete(this.#blocks.keys().next().value as number);
     this.#blocks.set(number, block);
     return block;
   }
@@ -93,11 +93,6 @@ type Wanted = Record<"sourceIds" | "types" | "states", ReadonlySet<number> | nul
 
 export function kindTest({ sourceIds, types, states }: Wanted): KindTest {
   // It is asked for each of a million messages: a look into a table costs less than two into sets.
-  const allowed = new Uint8Array(256);
-  for (let type = 0; type < 15; type += 1) {
-    for (let state = 0; state < 16; state += 1) {
-      if ((types?.has(type) ?? true) && (states?.has(state) ?? true)) allowed[type * 16 + state] = 1;
-    }
-  }
-  return (kind) => allowed[kind & 255] === 1 && (sourceIds?.has(kind >>> 8) ?? true);
+  const allowed = Array.from({ length: 256 }, (_, kind) => (types?.has(kind >>> 4) ?? true) && (states?.has(kind & 15) ?? true));
+  return (kind) => allowed[kind & 255] === true && (sourceIds?.has(kind >>> 8) ?? true);
 }

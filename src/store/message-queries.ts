@@ -93,7 +93,7 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
       const counted = before === null && !more ? rows.length : await count(filter);
       return {
         items,
-        nextCursor: more ? (items.at(-1)?.id ?? null) : null,
+        nextCursor: more ? (items.at(-1) as MessageSummary).id : null,
         total: Math.min(counted, totalCap),
         totalCapped: counted > totalCap,
       };
@@ -106,8 +106,7 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
 
     messageSource(id) {
       const row = byId.get(id);
-      const request = row === undefined ? null : reader.request(row);
-      return row === undefined || request === null ? null : { request, span: { offset: row.offset, size: row.size } };
+      return row === undefined ? null : { request: reader.request(row), span: { offset: row.offset, size: row.size } };
     },
 
     pin: (id, pinned) => db.prepare("UPDATE messages SET pinned = ? WHERE id = ?").run(pinned ? 1 : 0, id).changes > 0,
@@ -129,10 +128,10 @@ function walking({ db, postings, kinds, text }: Sources): (filter: MessageFilter
   function* scanned(filter: MessageFilter, before: number): Generator<number[]> {
     const { sql, values } = rowCondition(filter);
     const matching = db.prepare<unknown[], number>(`SELECT id FROM messages WHERE id > ? AND id <= ? AND ${sql} ORDER BY id DESC`).pluck();
-    for (let newest = newestBefore.get(before) ?? null; newest !== null;) {
+    for (let newest = newestBefore.get(before) as number | null; newest !== null;) {
       const end = newest - scannedAtOnce;
       yield matching.all(end, newest, ...values);
-      newest = newestBefore.get(end + 1) ?? null;
+      newest = newestBefore.get(end + 1) as number | null;
     }
   }
 

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync, chmodSync, chownSync, copyFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, chmodSync, chownSync, copyFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { OpenError } from "../app-errors.ts";
 import { migrations } from "./migrations/migrations.ts";
-import { dataFileName } from "./open.ts";
+import { dataFileName, lockFileName, openErrorOf } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import { expectConsistent, openFilesIn, openTestStore, request, temporaryDirectory, type TestStore } from "./store.fixture.ts";
 
@@ -73,6 +73,9 @@ describe("a data file", () => {
     expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
     expect(db.pragma("application_id", { simple: true })).toBe(ourId);
     expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+    for (const [name, value] of Object.entries({ foreign_keys: 1, cache_size: -32_000, wal_autocheckpoint: 1000, busy_timeout: 1000 })) {
+      expect([name, db.pragma(name, { simple: true })]).toEqual([name, value]);
+    }
   });
 
   test("is safe against the death of the process, and against a power cut where the settings say so, also after a start", () => {
@@ -198,6 +201,32 @@ describe("said in a sentence", () => {
     expect(first.commit([request([{}])])).toHaveLength(1);
     first.close();
     openStore(data).close();
+  });
+
+  test("that the lock was deleted under a Hookyard that still runs", () => {
+    const data = temporaryDirectory();
+    const first = openStore(data);
+    rmSync(join(data, lockFileName));
+    expect(refusal(data)).toMatch(/in use or locked by another program/);
+    expect(first.commit([request([{}])])).toHaveLength(1);
+  });
+
+  test.each<[error: unknown, sentence: RegExp]>([
+    [new OpenError("As it is."), /^As it is\.$/],
+    ["a text", /hookyard\.db cannot be opened: a text$/],
+    [null, /hookyard\.db cannot be opened: null$/],
+    [new Error("It broke."), /hookyard\.db cannot be opened: It broke\.$/],
+    [Object.assign(new Error("It broke."), { code: 7 }), /cannot be opened: It broke\.$/],
+    ...["SQLITE_FULL", "ENOSPC"].map((code): [unknown, RegExp] => [{ code }, /^The disk that holds .*hookyard\.db is full/]),
+    ...["SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY", "EACCES", "EPERM", "EROFS", "EISDIR"].map(
+      (code): [unknown, RegExp] => [{ code }, /hookyard\.db cannot be opened for writing/],
+    ),
+    [{ code: "SQLITE_BUSY" }, /is in use or locked by another program/],
+    [{ code: "SQLITE_CORRUPT" }, /hookyard\.db is damaged\. It has not been touched/],
+    [{ code: "SQLITE_NOTADB" }, /is not a Hookyard data file, or it is damaged/],
+  ])("what went wrong: %o", (error, sentence) => {
+    expect(openErrorOf(error, "data")).toBeInstanceOf(OpenError);
+    expect(openErrorOf(error, "data").message).toMatch(sentence);
   });
 
   test("that another program has locked the file", () => {

@@ -72,7 +72,7 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
   const db = new Database(file, { timeout: lockTimeoutMs });
   try {
     prepare(db, opening);
-    const database = metaOf(db, "database") ?? "";
+    const database = metaOf(db, "database") as string;
     return { db, health: new StoreHealth(db, { data, file, database }) };
   } catch (error) {
     db.close();
@@ -115,7 +115,7 @@ function takeLock(data: string): Db {
  * that too, so this fails then, with SQLITE_BUSY; and also while `hookyard backup` or `hookyard doctor` read it.
  */
 function refuseSecond(file: string): void {
-  if ((sizeOf(file) ?? 0) === 0) return;
+  if (!sizeOf(file)) return;
   const db = new Database(file, { timeout: lockTimeoutMs });
   try {
     db.pragma("locking_mode = EXCLUSIVE");
@@ -133,8 +133,8 @@ type Opening = { file: string; data: string; marker: Marker | null };
  */
 function inspect(opening: Opening): void {
   const { file, data } = opening;
-  const size = sizeOf(file) ?? 0;
-  if (size === 0) return;
+  const size = sizeOf(file);
+  if (!size) return;
   const left = framesOf(file);
   try {
     const db = new Database(file, { readonly: true, timeout: 0 });
@@ -182,21 +182,20 @@ export function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
         `${file} is not the data file that Hookyard last used here: it has been replaced or emptied. ${acceptLoss(data)}`,
       );
     }
-    if (Number(metaOf(db, "beat") ?? 0) < marker.beat) {
+    if (Number(metaOf(db, "beat")) < marker.beat) {
       throw new OpenError(`${file} has lost its newest data: it is an older copy, or its log is damaged. ${acceptLoss(data)}`);
     }
   }
   return version;
 }
 
-function metaOf(db: Db, key: string): string | null {
-  return db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key) ?? null;
+function metaOf(db: Db, key: string): string | undefined {
+  return db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
 }
 
 function prepare(db: Db, opening: Opening): void {
   const version = refuseUnfit(db, opening);
   db.pragma("journal_mode = WAL");
-  db.pragma("synchronous = NORMAL");
   db.pragma("foreign_keys = ON");
   // 32 MB of pages: the upper levels of all trees and the newest rows stay in memory with a million messages on disk.
   db.pragma("cache_size = -32000");

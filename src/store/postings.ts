@@ -31,7 +31,7 @@ export class Postings {
   #db: Db;
   #transactions;
   #filling = emptyBlock();
-  #block = -1;
+  #block = 0;
   #stale = true;
   #insert;
   #one;
@@ -59,7 +59,7 @@ export class Postings {
     this.#catchUp(entry.id);
     const block = blockOf(entry.id);
     if (block !== this.#block) {
-      if (this.#block >= 0) this.#write();
+      if (this.#filling.message_ids.length > 0) this.#write();
       this.#block = block;
       this.#filling = emptyBlock();
     }
@@ -95,10 +95,9 @@ export class Postings {
   /** Rebuilds from its rows the block that is filling; those from `before` on are still to be added. */
   #catchUp(before = Number.MAX_SAFE_INTEGER): void {
     if (!this.#stale) return;
-    const newest =
-      this.#db.prepare<[number], { id: number | null }>("SELECT max(id) AS id FROM messages WHERE id < ?").get(before)?.id ?? null;
+    const newest = this.#db.prepare<[number], number>("SELECT coalesce(max(id), 0) FROM messages WHERE id < ?").pluck();
     this.#filling = emptyBlock();
-    this.#block = newest === null ? -1 : blockOf(newest);
+    this.#block = blockOf(newest.get(before) as number);
     const rows = this.#db
       .prepare<[number, number], PostingEntry>(
         `SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event
@@ -124,7 +123,7 @@ export class Postings {
       const blocks = this.#blocksBefore.all(from);
       for (const block of blocks) yield idsOf(block, this.#closed(field, block));
       if (blocks.length < 16) return;
-      from = blocks.at(-1) ?? 0;
+      from = blocks.at(-1) as number;
     }
   }
 
@@ -134,7 +133,7 @@ export class Postings {
     const known = this.#read.get(key);
     if (known !== undefined) return known;
     const list = Float64Array.from(asDoubles(this.#select[field].get(block) ?? Buffer.alloc(0)));
-    if (this.#read.size >= maxKept) this.#read.delete(this.#read.keys().next().value ?? "");
+    if (this.#read.size >= maxKept) this.#read.delete(this.#read.keys().next().value as string);
     this.#read.set(key, list);
     return list;
   }
@@ -146,7 +145,7 @@ export class Postings {
       .prepare<[number], { block: number; list: Buffer }>(`SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`)
       .iterate(blockOf(fromId));
     for (const { block, list } of rows) visitAll(asDoubles(list), block, visit);
-    if (this.#block >= 0) visitAll(this.#filling[field], this.#block, visit);
+    visitAll(this.#filling[field], this.#block, visit);
   }
 
   #note({ id, messageId, userId, anonymousId, event }: PostingEntry): void {
@@ -164,7 +163,7 @@ export class Postings {
 
 function visitAll(list: ArrayLike<number>, block: number, visit: (hash: number, id: number) => void): void {
   for (let i = 0; i < list.length; i += 1) {
-    const packed = list[i] ?? 0;
+    const packed = list[i] as number;
     const place = packed % blockSize;
     visit((packed - place) / blockSize, block * blockSize + place);
   }
@@ -180,7 +179,7 @@ function idsWith(hash: number, block: number, sorted: Float64Array): number[] {
   const low = hash * blockSize;
   const ids: number[] = [];
   for (let i = lowerBound(sorted, low + blockSize) - 1; i >= 0; i -= 1) {
-    const entry = sorted[i] ?? 0;
+    const entry = sorted[i] as number;
     if (entry < low) break;
     ids.push(block * blockSize + (entry - low));
   }
@@ -193,7 +192,7 @@ function lowerBound(sorted: Float64Array, value: number): number {
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? 0) < value) low = middle + 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -89,3 +89,51 @@ test("a total is exact up to ten thousand, and said to be more beyond", () => {
   expect(one.store.profiles({}, 1, null)).toMatchObject({ total: 10_000, totalCapped: false });
   expect(one.store.profiles({ search: "many-" }, 1, null)).toMatchObject({ totalCapped: false });
 });
+
+test("a filter's total is exact up to ten thousand too, and pages of both kinds of search are the same", () => {
+  one = openTestStore();
+  fill(11_500);
+  const totalOf = (filter: ProfileFilter) => {
+    const { total, totalCapped, items } = one.store.profiles(filter, 3, null);
+    return [total, totalCapped, items.map(({ id }) => Number(id))];
+  };
+  const many = expected({ search: "many-" });
+  const members = expected({ members: source });
+  expect(totalOf({ search: "many-" })).toEqual([Math.min(many.length, 10_000), many.length > 10_000, many.slice(0, 3)]);
+  one.db.exec("UPDATE computed_values SET value = 'true'");
+  one.store.atomically(() => {
+    for (const { userId } of people)
+      if (userId !== null) one.store.putLastSent({ sourceId: source, userId, value: true, since: 0, recheckAt: null });
+  });
+  expect(members.length).toBeLessThan(10_000);
+  const all = people.filter(({ userId }) => userId !== null);
+  expect(totalOf({ members: source }).slice(0, 2)).toEqual([10_000, all.length > 10_000]);
+  one.db.exec(`DELETE FROM computed_values WHERE user_id NOT IN (SELECT user_id FROM computed_values ORDER BY user_id LIMIT 10000)`);
+  expect(totalOf({ members: source }).slice(0, 2)).toEqual([10_000, false]);
+});
+
+test("a search begins with its text and ends behind it, and another source's members are none", () => {
+  one = openTestStore();
+  const { store, db } = one;
+  const add = (id: number, userId: string, sourceId: number): void => {
+    db.prepare("INSERT INTO profiles VALUES (?, ?, 0, ?, 0)").run(id, userId, id % 2);
+    db.prepare("INSERT INTO identities VALUES (0, ?, ?, 0, 1)").run(userId, id);
+    store.putLastSent({ sourceId: sourceId as SourceId, userId, value: true, since: 0, recheckAt: null });
+  };
+  for (const [place, name] of ["a", "ab", "ab\u{10FFFE}", "ac", "b", "Ab"].entries()) add(place + 1, name, 7 + (place % 2));
+  const found = (filter: ProfileFilter) =>
+    store
+      .profiles(filter, 9, null)
+      .items.map(({ userId }) => userId)
+      .toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
+  expect(found({ search: "ab" })).toEqual(["ab", "ab\u{10FFFE}"]);
+  expect(found({ search: "a" })).toEqual(["a", "ab", "ab\u{10FFFE}", "ac"]);
+  expect(found({ members: source })).toEqual(["a", "ab\u{10FFFE}", "b"]);
+  expect(found({ members: source, search: "a" })).toEqual(["a", "ab\u{10FFFE}"]);
+  expect(found({ userId: "a", search: "a" })).toEqual(["a"]);
+  expect(found({ userId: "a", search: "ab" })).toEqual([]);
+  expect(found({ userId: "ab", members: source })).toEqual([]);
+  db.exec("INSERT INTO identities VALUES (1, 'a', 5, 0, 1)");
+  expect(found({ userId: "a" })).toEqual(["a"]);
+  expect(found({ search: "a" })).toEqual(["a", "ab", "ab\u{10FFFE}", "ac", "b"]);
+});

@@ -63,7 +63,7 @@ export function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileS
     const searched = search === "" ? null : [...new Set([0, 1].flatMap((kind) => named.all(kind, search, search + highest, totalCap + 1)))];
     const ids =
       ofUser === null
-        ? (searched ?? [])
+        ? (searched as number[])
         : searched === null
           ? ofUser
           : ofUser.filter((id) => ofProfile.get(id, search, search + highest) !== undefined);
@@ -74,7 +74,7 @@ export function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileS
 
   function few(ids: readonly number[], { at, id, limit }: From): ProfileRow[] {
     return ids
-      .flatMap((each) => one.get(each) ?? [])
+      .map((each) => one.get(each) as ProfileRow)
       .filter((row) => row.last_seen_at < at || (row.last_seen_at === at && row.id < id))
       .sort((a, b) => b.last_seen_at - a.last_seen_at || b.id - a.id)
       .slice(0, limit);
@@ -88,7 +88,7 @@ export function createProfileList(db: Db, summary: (row: ProfileRow) => ProfileS
 
   return (filter, limit, before): Page<ProfileSummary, ProfileCursor> => {
     const from: From = { at: before?.lastSeenAt ?? Number.MAX_SAFE_INTEGER, id: before?.id ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 };
-    const found = find(filter) ?? countOf(countAll.get(totalCap + 1) ?? 0);
+    const found = find(filter) ?? countOf(countAll.get(totalCap + 1) as number);
     const rows = "ids" in found && found.ids.length < fewEnough ? few(found.ids, from) : walk(filter, from);
     const count = "ids" in found ? found.ids.length : found.count;
     const items = rows.slice(0, limit).map(summary);

@@ -127,9 +127,8 @@ function details(db: Db, { summary, traitsOf, sourcesThatKnow }: Parts): Profile
       traitList: traits.map(({ value, ...rest }) => ({ ...rest, value: JSON.parse(value) as Json })),
       groups: groups.all(id).map(({ traits, ...rest }) => ({ ...rest, traits: groupTraits(traits) })),
       eventList: newest.map((event) => {
-        const last = lastEvent.get(id, event.event);
-        const lastProperties = JSON.parse(last?.properties ?? "{}") as JsonObject;
-        return { ...event, lastProperties, lastMessageId: last?.id ?? (0 as MessageRowId) };
+        const last = lastEvent.get(id, event.event) as { id: MessageRowId; properties: string };
+        return { ...event, lastProperties: JSON.parse(last.properties) as JsonObject, lastMessageId: last.id };
       }),
       sourceIds: sourcesThatKnow(id),
       history: history.all(id).reverse(),

@@ -31,7 +31,7 @@ const deletion = typeCode("delete");
 
 const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
 const identityCode = (kind: IdentityKind): number => identityKinds.indexOf(kind);
-export const identityKindAt = (code: number): IdentityKind => identityKinds[code] ?? "userId";
+export const identityKindAt = (code: number): IdentityKind => identityKinds[code] as IdentityKind;
 
 type Building = Pick<
   ProfileStore,
@@ -96,7 +96,7 @@ export function createProfileStore(db: Db): Building {
     addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
       void putIdentity.run(identityCode(kind), value, profile, at, messageId),
     setUser: (profile, userId) => void setUser.run(userId, profile),
-    user: (profile) => user.get(profile) ?? null,
+    user: (profile) => user.get(profile) as string | null,
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
     putTrait(profile, name, value, at, messageId) {
       const before = trait.get(profile, name);
@@ -135,7 +135,7 @@ export function groupTraits(text: string): JsonObject {
 function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> {
   const upTo = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
   const mark = db.prepare<[string]>("INSERT INTO meta VALUES ('followed', ?) ON CONFLICT DO UPDATE SET value = excluded.value");
-  const newest = db.prepare<[], number | null>("SELECT max(id) FROM messages").pluck();
+  const newest = db.prepare<[], number>("SELECT coalesce(max(id), 0) FROM messages").pluck();
   const after = db.prepare<[number, number], Row>(
     `SELECT id, request_id, offset, size, source_id, type, state, user_id, anonymous_id, event, timestamp, extra
      FROM messages WHERE id > ? ORDER BY id LIMIT ?`,
@@ -160,7 +160,7 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
   return {
     followed() {
       const from = followedUpTo();
-      return { upTo: from as MessageRowId, newest: Math.max(from, newest.get() ?? 0) as MessageRowId };
+      return { upTo: from as MessageRowId, newest: Math.max(from, newest.get() as number) as MessageRowId };
     },
     nextToFollow(limit) {
       const from = followedUpTo();

@@ -51,7 +51,7 @@ export function isInUse(data: string): boolean {
     lock.prepare("SELECT count(*) FROM sqlite_master").get();
     return false;
   } catch (error) {
-    return (error as { code?: string }).code?.startsWith("SQLITE_BUSY") === true;
+    return (error as { code: string }).code.startsWith("SQLITE_BUSY");
   } finally {
     lock.close();
   }

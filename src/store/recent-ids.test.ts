@@ -82,3 +82,28 @@ test("taken back from among many that lie side by side, each of the others is st
   for (let id = 2; id <= 2000; id += 3) recent.remove(hashOf(id), id);
   for (let id = 1; id <= 2000; id += 1) expect([...recent.find(hashOf(id))]).toEqual(id % 3 === 2 ? [] : [id]);
 });
+
+test("a table grows when it is half full, to twice to four times the places of what is still relevant", () => {
+  let oldest = 0;
+  const recent = new RecentIds(() => oldest);
+  // All in the first of the 64 tables.
+  const add = (from: number, to: number): void => {
+    for (let id = from; id <= to; id += 1) recent.add(id * 64, id);
+  };
+  const found = (...ids: number[]): boolean[] => ids.map((id) => recent.has(id * 64));
+  add(1, 127);
+  recent.remove(777 * 64, 777);
+  recent.remove(64, 2);
+  recent.remove(127 * 64, 127);
+  add(127, 127);
+  oldest = 20;
+  add(128, 128);
+  expect(found(1, 19)).toEqual([true, true]);
+  add(129, 129);
+  expect(found(1, 19, 20, 128, 129)).toEqual([false, false, true, true, true]);
+  oldest = 200;
+  add(130, 275);
+  expect(found(20, 199, 275)).toEqual([true, true, true]);
+  add(276, 276);
+  expect(found(20, 199, 200, 276)).toEqual([false, false, true, true]);
+});

@@ -6,7 +6,7 @@
 
 const tables = 64;
 /** Places of an empty table. */
-const smallest = 1 << 8;
+const smallest = 256;
 const emptyKey = -1;
 
 /** `oldestRelevant` returns the first row that is still within the 24 hours; called when a table is full. */
@@ -22,28 +22,28 @@ export class RecentIds {
   }
 
   add(hash: number, id: number): void {
-    this.#tableOf(hash)?.add(hash, id);
+    this.#tableOf(hash).add(hash, id);
   }
 
   remove(hash: number, id: number): void {
-    this.#tableOf(hash)?.remove(hash, id);
+    this.#tableOf(hash).remove(hash, id);
   }
 
   /** Rows whose message id has this hash. */
   find(hash: number): Iterable<number> {
-    return this.#tableOf(hash)?.find(hash) ?? [];
+    return this.#tableOf(hash).find(hash);
   }
 
   has(hash: number): boolean {
-    return this.#tableOf(hash)?.has(hash) ?? false;
+    return this.#tableOf(hash).has(hash);
   }
 
   clear(): void {
     this.#tables = Array.from({ length: tables }, () => new Table(this.#oldestRelevant));
   }
 
-  #tableOf(hash: number): Table | undefined {
-    return this.#tables[hash % tables];
+  #tableOf(hash: number): Table {
+    return this.#tables[hash % tables] as Table;
   }
 }
 
@@ -70,10 +70,10 @@ class Table {
     if (this.#keys[gap] === emptyKey) return;
     // What was placed behind it, because its own place was taken, moves up: a search ends at the first gap.
     for (let at = (gap + 1) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
-      const key = this.#keys[at] ?? emptyKey;
+      const key = this.#keys[at] as number;
       if (((at - spread(key)) & mask) < ((at - gap) & mask)) continue;
       this.#keys[gap] = key;
-      this.#ids[gap] = this.#ids[at] ?? 0;
+      this.#ids[gap] = this.#ids[at] as number;
       gap = at;
     }
     this.#keys[gap] = emptyKey;
@@ -83,7 +83,7 @@ class Table {
   *find(hash: number): Generator<number> {
     const mask = this.#keys.length - 1;
     for (let at = spread(hash) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
-      if (this.#keys[at] === hash) yield this.#ids[at] ?? 0;
+      if (this.#keys[at] === hash) yield this.#ids[at] as number;
     }
   }
 
@@ -117,11 +117,11 @@ class Table {
     const keys = this.#keys;
     const ids = this.#ids;
     let kept = 0;
-    for (let at = 0; at < keys.length; at += 1) if (keys[at] !== emptyKey && (ids[at] ?? 0) >= oldest) kept += 1;
+    for (let at = 0; at < keys.length; at += 1) if (keys[at] !== emptyKey && (ids[at] as number) >= oldest) kept += 1;
     this.#allocate(kept * 2);
     for (let at = 0; at < keys.length; at += 1) {
-      const key = keys[at] ?? emptyKey;
-      const id = ids[at] ?? 0;
+      const key = keys[at] as number;
+      const id = ids[at] as number;
       if (key !== emptyKey && id >= oldest) this.#place(key, id);
     }
   }

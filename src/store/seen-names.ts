@@ -52,7 +52,7 @@ export function createSeenNames(db: Db, transactions: Transactions): Pick<Profil
   function clearOut(kind: number, event: string): void {
     // A name that is removed here is counted as new once more.
     if (known.size > 10 * tooMany) known.clear();
-    const n = ofKind.get(kind, event) ?? 0;
+    const n = ofKind.get(kind, event) as number;
     if (n <= tooMany) return;
     for (const name of seldom.all(kind, event, n - kept)) {
       remove.run(kind, event, name);

@@ -1,7 +1,7 @@
 /** A message and the record that it was sent are one commit: a failure in the middle of either leaves nothing behind. */
 
 import { expect, test } from "vitest";
-import type { AudienceId } from "../../domain/ids.ts";
+import type { AudienceId, ComputedTraitId } from "../../domain/ids.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
 import { nextTurn } from "../real-time.ts";
 import { rule, startFailing } from "./computations.fixture.ts";
@@ -85,4 +85,29 @@ test("a sync stops sending when its audience is deleted or changed in the middle
   expect(lastSync?.entered).toBeLessThan(users.length);
   expect(lastSync?.left).toBe(lastSync?.entered);
   expect(app.noted()).toEqual([]);
+});
+
+test("what is deleted is gone from the store, and told as what it was", async () => {
+  const app = startFailing();
+  const noted: string[] = [];
+  app.changes.subscribe((lines) => void noted.push(...lines.map(({ area }) => area)));
+  const { id } = (await app.audiences.create({ name: "Buyers", rule })) as { id: AudienceId };
+  const trait = (await app.computedTraits.create({ name: "Orders", computation: { aggregate: "count", event: "Bought" } as never })) as {
+    id: never;
+  };
+  await expect.poll(() => noted).toEqual(expect.arrayContaining(["audiences", "computed-traits"]));
+  noted.length = 0;
+  expect(await app.computedTraits.delete(trait.id)).toBeNull();
+  expect([app.store.computedTraits(), app.store.audiences().length]).toEqual([[], 1]);
+  await expect.poll(() => noted).toContain("computed-traits");
+  expect(noted).not.toContain("audiences");
+  expect(await app.audiences.delete(id)).toBeNull();
+  expect([app.store.audiences(), app.audiences.list(), app.computedTraits.list()]).toEqual([[], [], []]);
+  for (const gone of [
+    app.audiences.get(id),
+    app.computedTraits.get(trait.id),
+    await app.audiences.delete(id),
+    await app.computedTraits.delete(trait.id),
+  ])
+    expect(gone).toMatchObject({ status: 404 });
 });

@@ -93,7 +93,7 @@ test("what is deleted is gone from the store, and told as what it was", async ()
   app.changes.subscribe((lines) => void noted.push(...lines.map(({ area }) => area)));
   const { id } = (await app.audiences.create({ name: "Buyers", rule })) as { id: AudienceId };
   const trait = (await app.computedTraits.create({ name: "Orders", computation: { aggregate: "count", event: "Bought" } as never })) as {
-    id: never;
+    id: ComputedTraitId;
   };
   await expect.poll(() => noted).toEqual(expect.arrayContaining(["audiences", "computed-traits"]));
   noted.length = 0;

@@ -98,7 +98,7 @@ test.for<Partial<Step>>([
   { headers: { "X-y": "1", "X z": "1" } },
   { headers: { "X-y": "a\nb" } },
 ])("a step may not be %o, which names the step", (step) => {
-  const steps = [answer, { ...answer, ...step } as Step, answer];
+  const steps = [answer, { ...answer, ...step }, answer];
   expect(checkDraft({ steps }, present, free)).toMatchObject({
     status: 400,
     code: "invalid",

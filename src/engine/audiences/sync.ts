@@ -190,7 +190,6 @@ export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions
   /** A running sync gets its next time when it ends, which calls `arm` again. */
   function arm(): void {
     timer?.cancel();
-    timer = null;
     const times = registry
       .all()
       .flatMap(({ id, row: { nextSyncAt } }) => (nextSyncAt === null || syncs.isUnderWay(id) ? [] : [nextSyncAt]));

@@ -234,7 +234,11 @@ export class PipelineClock implements Clock {
     if (this.#standing || this.#mode === "paused") return;
     this.#platformTimer = startTimer(Math.min(Math.ceil(wait / this.#speed), longestWaitMs), () => {
       const due = this.#timers.next();
-      if (due !== undefined && (this.now() - due.at) / this.#speed > overdueAfterMs) this.#options.onOverdue();
+      try {
+        if (due !== undefined && (this.now() - due.at) / this.#speed > overdueAfterMs) this.#options.onOverdue();
+      } catch (error) {
+        this.#options.report(error);
+      }
       this.#arm();
     });
   }

@@ -60,13 +60,7 @@ function json(schema: Schema): Schema {
 function parametersOf(members: z.ZodObject | null, place: "path" | "query", components: Record<string, Schema>): Schema[] {
   return Object.entries(members?.shape ?? {}).map(([name, schema]) => {
     const { description, ...rest } = schemaOf(schema as z.ZodType, components);
-    return {
-      name,
-      in: place,
-      required: place === "path" || !(schema as z.ZodType).safeParse(undefined).success,
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-    };
+    return { name, in: place, required: !(schema as z.ZodType).safeParse(undefined).success, description, schema: rest };
   });
 }
 
@@ -88,9 +82,7 @@ function rewritten(value: unknown): unknown {
       // Whole numbers come with the bounds of what JavaScript can count, which say nothing to a reader.
       .filter(([, member]) => member !== Number.MAX_SAFE_INTEGER && member !== Number.MIN_SAFE_INTEGER)
       .map(([key, member]) =>
-        key === "$ref" && typeof member === "string"
-          ? [key, member.replace("#/$defs/", "#/components/schemas/")]
-          : [key, rewritten(member)],
+        key === "$ref" ? [key, String(member).replace("#/$defs/", "#/components/schemas/")] : [key, rewritten(member)],
       ),
   );
 }

@@ -249,7 +249,13 @@ test("every rehearsal is ended, whether the document is good or not", async () =
 });
 
 test("secrets are in the document only for who asks for them", async () => {
-  await importing({ destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }] });
+  const clients = [null, "http://ada:s3cret@a.localhost/"].map((endpoint, at) => ({ name: `C${at}`, writeKey: "k", endpoint }));
+  await importing({ destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }], clients });
+  expect((await ask("configuration.export", { secrets: false })).clients).toMatchObject([
+    { endpoint: null },
+    { endpoint: "http://left-out:left-out@a.localhost/" },
+  ]);
+  expect((await ask("configuration.export", { secrets: true })).clients).toMatchObject(clients);
   expect(JSON.stringify(await ask("configuration.export", { secrets: false }))).not.toContain("haredSecret");
   expect((await ask("configuration.export", { secrets: true })).destinations).toMatchObject([{ sharedSecret: "s3cret" }]);
 });

@@ -40,8 +40,8 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     deliveries: message.deliveries.map(details),
   });
   return {
-    "messages.list": async ({ limit, cursor, ...filter }) =>
-      withinAnswer(await queries.messages(filter, limit, cursor ?? null), ({ id }: MessageSummary) => id),
+    "messages.list": async ({ limit, cursor = null, ...filter }) =>
+      withinAnswer(await queries.messages(filter, limit, cursor), ({ id }: MessageSummary) => id),
     "messages.get": ({ id }) => {
       const message = summaryOf(id);
       return isProblem(message) ? message : detailsOf(message);

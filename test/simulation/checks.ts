@@ -30,6 +30,7 @@ export function checkAll(sim: Simulation, db: Database): void {
   checkDeliveries(sim, db);
   checkReceived(sim, db);
   checkAudiences(sim, db, fresh);
+  checkListed(sim, db);
   checkBounds(sim);
 }
 
@@ -69,8 +70,11 @@ function checkConfiguration(sim: Simulation, db: Database): void {
   const webhooks = db.prepare("SELECT id, url FROM webhooks ORDER BY destination_id, position").all();
   const inMemory = configuration.destinations().flatMap((destination) => destination.webhooks.map(({ id, url }) => ({ id, url })));
   expect("the webhooks in memory are those of the file", webhooks, inMemory);
-  for (const { name, webhooks } of configuration.destinations())
+  for (const { id, name, webhooks } of configuration.destinations()) {
     if (webhooks.length > 5) throw new Broken(`${name} has too many webhooks`, "at most 5", webhooks.length);
+    const ids = webhooks.map((webhook) => webhook.id);
+    if (String(sim.model.webhooks.get(id)?.ids) !== String(ids)) sim.model.webhooks.set(id, { ids, since: sim.model.now });
+  }
   expect(
     "the suppressed users are those of the model",
     [...sim.model.suppressed].toSorted(),
@@ -164,6 +168,11 @@ function checkMessage(sim: Simulation, db: Database, row: MessageRow): void {
     });
   }
   if (row.state === code("duplicate")) return;
+  const shapes = db.prepare("SELECT destination_id, shape FROM deliveries WHERE message_id = ?").raw().all(row.id) as [number, number][];
+  for (const [id, shape] of shapes) {
+    const { payload } = model.destinations.get(destinationOf(id)) ?? {};
+    if (payload !== undefined) expect("a delivery has its destination's shape", payload, ["documented", "full"][shape]);
+  }
   const decisions = db.prepare("SELECT destination_id, reason FROM decisions WHERE message_id = ?").raw().all(row.id) as [number, string][];
   expect(
     "every connected destination has its decision",
@@ -209,6 +218,10 @@ function checkDeliveries(sim: Simulation, db: Database): void {
   const moving = db
     .prepare("SELECT id, message_id, destination_id, state, next_attempt_at FROM deliveries WHERE state < 3")
     .all() as DeliveryRow[];
+  const gone = db.prepare("SELECT 1 FROM deliveries WHERE id = ?");
+  for (const [id, at] of model.waiting)
+    if (at > model.now && !sim.isHandled && gone.get(id) === undefined) throw new Broken("a delivery that waits is kept", { id, at }, null);
+  model.waiting = new Map(moving.flatMap(({ id, next_attempt_at: at }) => (at === null ? [] : [[id, at] as const])));
   if (model.finished) expect("after everything got well, everything comes to an end", [], moving);
   checkDue(sim, moving);
 }
@@ -228,10 +241,23 @@ function checkDue(sim: Simulation, moving: readonly DeliveryRow[]): void {
   }
 }
 
+/** What a filter found is what the rows say, up to the newest row that it could know. */
+function checkListed({ model }: Simulation, db: Database): void {
+  const { listed } = model;
+  model.listed = null;
+  if (listed === null || model.retention !== null || model.wasReset) return;
+  const values = Object.values(listed.filter);
+  const where = Object.keys(listed.filter).map((name) => `${{ userId: "user_id", event: "event", search: "message_id" }[name]} = ?`);
+  const rows = db.prepare(`SELECT id FROM messages WHERE id <= ? AND ${where.join(" AND ")} ORDER BY id DESC LIMIT 1000`).pluck();
+  expect(`the list of ${JSON.stringify(listed.filter)} is complete`, rows.all(listed.newest, ...values), listed.ids);
+}
+
 function checkBounds(sim: Simulation): void {
   const { platform } = sim;
   if (platform.timers > 500) throw new Broken("timers pile up", "at most 500", platform.timers);
   if (platform.sockets > 1500) throw new Broken("sockets pile up", "at most 1500", platform.sockets);
   const jobs = sim.app.pipeline.deliveries.retryJobs().length;
   if (jobs > 100) throw new Broken("retry jobs pile up", "at most 100", jobs);
+  const { heapUsed } = process.memoryUsage();
+  if (heapUsed > 1_000_000_000) throw new Broken("memory piles up", "at most 1 GB", heapUsed);
 }

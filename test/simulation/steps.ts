@@ -1,6 +1,7 @@
 /** What is done to a simulated Hookyard: each step draws its details from the seed. */
 
 import type { InputOf } from "../../src/contract/contract.ts";
+import { messageIds } from "../../src/domain/ids.ts";
 import { destinationDraft, drawRule, eventNames, userNames, webhooks } from "./world.ts";
 import { moods } from "./receivers.ts";
 import type { Sent, Source } from "./model.ts";
@@ -254,6 +255,17 @@ export const steps = {
     if (sim.random.chance(0.3)) await sim.call("audiences.update", { id, rule: drawRule(sim) });
     else await sim.call("audiences.sync", { id });
   },
+  async list(sim) {
+    const { random, model } = sim;
+    const [newest] = [...model.messages.keys()].slice(-1);
+    const filter = {
+      ...(random.chance(0.6) ? { userId: random.pick(userNames) } : { search: `m-${random.between(1, model.made + 1)}` }),
+      ...(random.chance(0.5) ? { event: random.pick(eventNames) } : {}),
+    };
+    const answer = await sim.call("messages.list", { ...filter, limit: 1000 });
+    const ids = (answer?.body.items ?? []).map(({ id }) => messageIds.parse(id) as number).filter((id) => id <= (newest ?? 0));
+    if (answer !== null && newest !== undefined && !("search" in filter)) model.listed = { filter, ids, newest };
+  },
   async unknownKey(sim) {
     const key = `wk_unknown_${sim.random.below(3)}`;
     await sim.platform.until(
@@ -303,6 +315,7 @@ export const weights: Record<StepName, number> = {
   deletion: 0.8,
   lift: 0.5,
   audience: 1.5,
+  list: 1,
   unknownKey: 0.5,
   restart: 0.7,
   kill: 2,

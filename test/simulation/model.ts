@@ -55,7 +55,6 @@ export class Model {
   waiting = new Map<number, number>();
   /** Users may have been deleted since then. */
   forgot = false;
-  listed: { filter: Record<string, string>; ids: number[]; newest: number } | null = null;
   /** Users that an audience was told nothing of since they were deleted, from this row on. */
   forgottenFrom = new Map<string, number>();
   /** Newest rows that were looked at. */
@@ -77,11 +76,9 @@ export class Model {
 
   /** Takes over the configuration from the process, after changes and when it is not known which of them were made. */
   async reread(sim: Simulation): Promise<void> {
-    const [sources, destinations, profiles] = [
-      await sim.done("sources.list", {}),
-      await sim.done("destinations.list", {}),
-      await sim.done("retryProfiles.list", {}),
-    ];
+    const sources = await sim.done("sources.list", {});
+    const destinations = await sim.done("destinations.list", {});
+    const profiles = await sim.done("retryProfiles.list", {});
     this.sources = new Map(sources.items.map((source) => [source.id, source]));
     this.destinations = new Map(destinations.items.map((destination) => [destination.id, destination]));
     for (const { id, retryProfile } of destinations.items) {

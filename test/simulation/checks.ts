@@ -229,6 +229,5 @@ function checkBounds(sim: Simulation): void {
   if (platform.sockets > 1500) throw new Broken("sockets pile up", "at most 1500", platform.sockets);
   const jobs = sim.app.pipeline.deliveries.retryJobs().length;
   if (jobs > 100) throw new Broken("retry jobs pile up", "at most 100", jobs);
-  const { heapUsed } = process.memoryUsage();
-  if (heapUsed > 1_000_000_000) throw new Broken("memory piles up", "at most 1 GB", heapUsed);
+  if (process.memoryUsage().heapUsed > 1_000_000_000) throw new Broken("memory piles up", "at most 1 GB", process.memoryUsage());
 }

@@ -49,11 +49,9 @@ export class Model {
   readonly webhooks = new Map<number, { ids: readonly number[]; since: number }>();
   /** Audiences that do not follow each event: when they were synced last, and what receivers knew then. */
   readonly synced = new Map<number, { at: number | null; sent: unknown }>();
-  /** Profiles may have changed since those were looked at. */
   moved = true;
   /** Deliveries that wait for a later round, and when that is. */
   waiting = new Map<number, number>();
-  /** Users may have been deleted since then. */
   forgot = false;
   /** Users that an audience was told nothing of since they were deleted, from this row on. */
   forgottenFrom = new Map<string, number>();
@@ -84,7 +82,6 @@ export class Model {
     for (const { id, retryProfile } of destinations.items) {
       const past = this.past.get(id) ?? { secrets: new Set(), profiles: new Map() };
       const { sharedSecret } = await sim.done("destinations.secret", { id });
-      // The newest is the last one.
       past.secrets.delete(sharedSecret);
       past.secrets.add(sharedSecret);
       const profile = profiles.items.find(({ name }) => name === retryProfile);

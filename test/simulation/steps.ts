@@ -125,9 +125,7 @@ async function configure(sim: Simulation, change: () => Promise<unknown>): Promi
   await sim.model.reread(sim);
 }
 
-async function advance(sim: Simulation, target: InputOf<"clock.advance">): Promise<void> {
-  await sim.call("clock.advance", target);
-}
+const advance = async (sim: Simulation, target: InputOf<"clock.advance">): Promise<void> => void (await sim.call("clock.advance", target));
 
 export const steps = {
   async traffic(sim) {
@@ -142,9 +140,7 @@ export const steps = {
   async nextDue(sim) {
     for (let times = sim.random.between(1, 6); times > 0; times -= 1) await advance(sim, { to: "next-due" });
   },
-  async idle(sim) {
-    await advance(sim, { to: "idle" });
-  },
+  idle: (sim) => advance(sim, { to: "idle" }),
   async clockMode(sim) {
     const mode = sim.random.pick(["paused", "paused", "real", "faster"] as const);
     await sim.call("clock.set", mode === "faster" ? { mode, speed: sim.random.pick([10, 60, 600] as const) } : { mode });

@@ -13,7 +13,10 @@ test("retention goes on after the store could not say how much was rejected, and
       if (isBroken) throw broken;
       return 0;
     },
-    removeOld: () => (removals += 1) * 0,
+    removeOld() {
+      removals += 1;
+      return 0;
+    },
   };
   const upkeep = createUpkeep({
     store: store as unknown as Parameters<typeof createUpkeep>[0]["store"],

@@ -149,6 +149,15 @@ describe("the control API on the whole pipeline", () => {
     expect((await ask("deliveries.get", { id: second?.id ?? "" })).attempts).toHaveLength(2);
   });
 
+  test("counts what is being sent as not yet through", async () => {
+    await ask("clock.set", { mode: "paused" });
+    const source = await ask("sources.create", { name: "Web" });
+    const { url } = await ask("endpoints.create", { name: "Silent", steps: [{ do: "hang" }] });
+    await ask("destinations.create", { name: "Shop", sourceIds: [source.id], webhooks: [{ url }] });
+    await send(source.writeKey, { userId: "u", event: "A" });
+    await expect.poll(() => ask("stats.get", {})).toMatchObject({ deliveries: { byState: { sending: 1 } }, queueDepth: 1 });
+  });
+
   test("has the documented settings until they are changed", async () => {
     expect(await ask("settings.get", {})).toEqual({
       vendor: "Hookyard",
@@ -213,11 +222,14 @@ describe("the control API on the whole pipeline", () => {
     await ask("sources.delete", { id: source.id });
     expect(await refused("sources.get", { id: source.id })).toMatchObject([404, "not_found", expect.any(String)]);
 
+    await ask("retryProfiles.create", { name: "slow", windowMs: 2000 });
     const profile = await ask("retryProfiles.create", { name: "quick", windowMs: 1000 });
-    expect(await ask("retryProfiles.get", { id: "quick" })).toEqual(profile);
+    for (const id of ["quick", profile.id ?? ""]) expect(await ask("retryProfiles.get", { id })).toEqual(profile);
     await ask("retryProfiles.update", { id: profile.id ?? "", jitter: 0 });
     await ask("retryProfiles.delete", { id: profile.id ?? "" });
     expect(await refused("retryProfiles.delete", { id: "documented" })).toMatchObject([409, "built_in", expect.any(String)]);
+
+    expect(await ask("retryProfiles.get", { id: "slow" })).toMatchObject({ windowMs: 2000, builtIn: false });
 
     const endpoint = await ask("endpoints.create", { name: "A", steps: [{ do: "answer" }] });
     await ask("endpoints.update", { id: endpoint.id, after: "start-over" });
@@ -230,7 +242,9 @@ describe("the control API on the whole pipeline", () => {
     await ask("destinations.delete", { id: destination.id });
     await ask("settings.update", { seed: 7 });
     expect(await ask("settings.get", {})).toMatchObject({ seed: 7 });
-    await ask("catalog.list", {});
+    const [webhooks] = (await ask("catalog.list", {})).items;
+    expect(webhooks?.settings.filter(({ required }) => required).map(({ name }) => name)).toEqual(["webhooks"]);
+    expect(await ask("clock.set", { mode: "faster" })).toMatchObject({ mode: "faster", speed: 10 });
     await ask("endpoints.presets", {});
     expect(await ask("about.get", {})).toEqual({ version: "1.2.3", ...addresses });
   });

@@ -73,7 +73,6 @@ export function createApi({
     ...computedTraitHandlers(pipeline),
     ...deletionHandlers(pipeline),
   };
-  let document: unknown;
 
   return {
     call: async (name, input, caller) => {
@@ -91,7 +90,7 @@ export function createApi({
       }
     },
     changes: pipeline.changes,
-    openApi: () => (document ??= openApiDocument(about().version)),
+    openApi: () => openApiDocument(about().version),
   };
 }
 

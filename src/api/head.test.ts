@@ -27,6 +27,7 @@ test.each([
   ],
   ["HTTP/1.0 200 OK\nA: \t b c \t\n", { startLine: "HTTP/1.0 200 OK", headers: [["A", "b c"]] }],
   ["HTTP/1.1 200 OK\r\nLong: one\r\n  two\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
+  ["HTTP/1.1 200 OK\r\nLong:\r\n one\r\n\ttwo\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
   ["HTTP/1.1 200 OK\r\n goes on\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [[" goes on", ""]] }],
   ["HTTP/1.1 200 OK\r\nno colon\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["no colon", ""]] }],
 ])("reads the head %j", (head, expected) => {

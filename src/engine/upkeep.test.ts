@@ -160,3 +160,19 @@ test("after a stop nothing is removed any more", async () => {
   vi.advanceTimersByTime(20_000);
   expect([messages(), vi.getTimerCount()]).toEqual([550, 0]);
 });
+
+test("retention goes on after the store could not say how much was rejected, and a commit that asks does not fail", () => {
+  const { upkeep, store, commit, messages, reported } = startUpkeep({ maxMessages: 1 });
+  commit(3);
+  const broken = new Error("disk I/O error");
+  const asked = vi.spyOn(store, "rejectedBytes").mockImplementation(() => {
+    throw broken;
+  });
+  upkeep.kick();
+  upkeep.start();
+  expect([reported, messages()]).toEqual([[broken, broken], 1]);
+  asked.mockRestore();
+  commit(3);
+  vi.advanceTimersByTime(10_000);
+  expect([reported.length, messages()]).toEqual([2, 1]);
+});

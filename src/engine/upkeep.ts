@@ -44,7 +44,13 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
   }
 
   function kick(): void {
-    if (isTrimming || store.rejectedBytes() <= settings().maxRejectedBytes) return;
+    if (isTrimming) return;
+    try {
+      if (store.rejectedBytes() <= settings().maxRejectedBytes) return;
+    } catch (error) {
+      // After a commit that failed, the store has to read the number again.
+      return report(error);
+    }
     isTrimming = true;
     void trim().catch(report);
   }

@@ -114,7 +114,7 @@ export async function backupCommand({ args }: { args: string[] }): Promise<numbe
   const { data, force, json, files } = flags;
   try {
     const { backUpData } = await import("../app.ts");
-    const backup = await backUpData({ data, to: files[0] ?? "", force });
+    const backup = await backUpData({ data, to: files[0] as string, force });
     const { file, bytes, messages } = backup;
     const count = (n: number): string => n.toLocaleString("en");
     process.stdout.write(

@@ -102,8 +102,8 @@ async function respondToCall({ api, guard, streams, request, response }: Exchang
     if (path === openApiPath) return answerJson(response, 200, api.openApi());
     streams.add(response);
     response.on("close", () => streams.delete(response));
-    const after = lastEventId(request) ?? new URLSearchParams(search).get("after");
-    return streamChanges({ request, response, changes: api.changes, after });
+    const after = String(request.headers["last-event-id"] ?? "") || new URLSearchParams(search).get("after");
+    return streamChanges({ response, changes: api.changes, after });
   }
 
   const matches = matchPath(path);
@@ -120,11 +120,6 @@ async function respondToCall({ api, guard, streams, request, response }: Exchang
   response.once("close", () => caller.abort());
   const answer = await api.call(match.call.name, input, caller.signal);
   answerJson(response, answer.status, answer.body);
-}
-
-function lastEventId(request: IncomingMessage): string | null {
-  const value = request.headers["last-event-id"];
-  return typeof value === "string" && value !== "" ? value : null;
 }
 
 function answerWrongMethod(response: ServerResponse, allowed: readonly string[]): void {

@@ -63,14 +63,14 @@ async function runAll(
     for (let index = next; index < flags.files.length; index = next) {
       next += 1;
       const keepThis = flags.keep && index === 0 ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) } : {};
-      done[index] = await runFile({ file: flags.files[index] ?? "", seed: flags.seed, start, ...keepThis });
+      done[index] = await runFile({ file: flags.files[index] as string, seed: flags.seed, start, ...keepThis });
       for (let ready = done[reported]; ready !== undefined; ready = done[reported]) {
         reported += 1;
         onReport(ready.report);
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(besideEachOther, flags.files.length) }, work));
+  await Promise.all(Array.from({ length: besideEachOther }, work));
   return done;
 }
 
@@ -136,11 +136,11 @@ function hasColour(): boolean {
 }
 
 function reportError(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(`${String(error instanceof Error ? error.stack : error)}\n`);
 }
 
-/** Until a signal comes. */
-async function serveKept({ api, stop }: Kept, { root }: { root: string }): Promise<void> {
+/** Until a signal comes. Nothing of it outlives the command. */
+async function serveKept({ api }: Kept, { root }: { root: string }): Promise<void> {
   const { createControlPort } = await import("./http-api.ts");
   const { createStaticPages } = await import("./static-pages.ts");
   const { readOrMakeToken } = await import("./token.ts");
@@ -154,8 +154,6 @@ async function serveKept({ api, stop }: Kept, { root }: { root: string }): Promi
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
   });
-  await control.stop();
-  await stop();
 }
 
 export type RunFlags = {

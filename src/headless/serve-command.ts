@@ -128,7 +128,7 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (error instanceof PortTaken) {
     return `Port ${error.port} is in use by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;
   }
-  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const code = (error as NodeJS.ErrnoException).code;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${flags.host} is not an address of this machine. Choose another with --host.`;
   }
@@ -151,7 +151,7 @@ function whenAskedToStop(): Promise<void> {
 }
 
 function report(error: unknown): void {
-  log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  log(String(error instanceof Error ? error.stack : error));
 }
 
 function log(text: string): void {

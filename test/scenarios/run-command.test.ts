@@ -133,6 +133,12 @@ ${[request, request, request].join("\n")}
       ["It cannot go on", "c.yaml", "2", "0", "1", "1"],
       ["d.yaml", "d.yaml", "1", "0", "1", "0"],
     ]);
+    for (const { attributes, children } of suites.slice(0, 3)) {
+      const times = children.filter(({ name }) => name === "testcase").map((one) => Number(one.attributes.get("time")));
+      const sum = times.reduce((all, time) => all + time);
+      expect(sum).toBeGreaterThan(0);
+      expect(sum).toBeLessThan(Number(attributes.get("time")) + 0.01);
+    }
     const failure = suites[1]?.children.flatMap(({ children }) => children).find(({ name }) => name === "failure");
     expect(failure?.attributes.get("message")).toContain(
       "deliveries: state delivered: expected every delivery: state delivered, actual 1 delivery: state waiting",

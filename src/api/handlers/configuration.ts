@@ -15,7 +15,7 @@ export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehear
     "configuration.export": ({ secrets }) => exportConfiguration(pipeline, secrets),
     "configuration.import": async (document) => {
       const wrong = await rehearseImport(pipeline, rehearse(), document);
-      return wrong ?? importConfiguration(pipeline, document);
+      return wrong ?? importEntries(pipeline, document);
     },
   };
 }
@@ -23,9 +23,9 @@ export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehear
 /** All of it or nothing: a document with anything wrong in it is found out where it changes nothing. */
 async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document: ConfigurationDocument): Promise<Problem | null> {
   try {
-    const there = await importConfiguration(rehearsal.pipeline, exportConfiguration(pipeline, true));
-    if (isProblem(there)) throw new Error(`The configuration cannot be imported: ${there.message}`);
-    const imported = await importConfiguration(rehearsal.pipeline, document);
+    // Here, names may be there twice: of things with one name, the rehearsal has one.
+    await importEntries(rehearsal.pipeline, exportConfiguration(pipeline, true));
+    const imported = repeatedIn(document) ?? (await importEntries(rehearsal.pipeline, document));
     return isProblem(imported) ? imported : null;
   } finally {
     await rehearsal.stop();
@@ -70,9 +70,7 @@ type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => u
 type Imported = { created: number; updated: number; missing?: string[] };
 
 /** In the order in which things refer to each other. The first problem ends it. */
-async function importConfiguration(pipeline: Pipeline, document: ConfigurationDocument): Promise<Imported | Problem> {
-  const twice = repeatedIn(document);
-  if (twice !== null) return twice;
+async function importEntries(pipeline: Pipeline, document: ConfigurationDocument): Promise<Imported | Problem> {
   const done: Imported = { created: 0, updated: 0 };
   const things: ((pipeline: Pipeline, document: ConfigurationDocument) => Entry[])[] = [
     ...[settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries],

@@ -11,14 +11,12 @@ import { parseHead } from "../head.ts";
 const maxPageBytes = 900_000;
 const longerInAnswer = 200;
 
-/** As many of a page's items as an answer has room for, and at least one; `cursorAfter` is the cursor behind an item. */
+/** As many of a page's items as an answer has room for; `cursorAfter` is the cursor behind an item. None is larger than a request. */
 function withinAnswer<Item, Cursor, Answer extends Page<Item, Cursor>>(page: Answer, cursorAfter: (item: Item) => Cursor): Answer {
   let bytes = 0;
-  const over = page.items.findIndex((item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes);
-  const end = over === -1 ? page.items.length : Math.max(1, over);
+  const end = page.items.findIndex((item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes);
   const last = page.items[end - 1];
-  if (end === page.items.length || last === undefined) return page;
-  return { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
+  return last === undefined ? page : { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
 }
 
 /** Only what was rejected can be larger than a message may be. */
@@ -27,7 +25,7 @@ const maxRawBytes = 65_536;
 /** Cut between two characters, or text would become base64. */
 function beginningOf(bytes: Uint8Array): Uint8Array {
   let end = Math.min(bytes.length, maxRawBytes);
-  while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
   return bytes.subarray(0, end);
 }
 
@@ -42,8 +40,8 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     deliveries: message.deliveries.map(details),
   });
   return {
-    "messages.list": async ({ limit, cursor, ...filter }) =>
-      withinAnswer(await queries.messages(filter, limit, cursor ?? null), ({ id }: MessageSummary) => id),
+    "messages.list": async ({ limit, cursor = null, ...filter }) =>
+      withinAnswer(await queries.messages(filter, limit, cursor), ({ id }: MessageSummary) => id),
     "messages.get": ({ id }) => {
       const message = summaryOf(id);
       return isProblem(message) ? message : detailsOf(message);
@@ -70,7 +68,7 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
       }
       if (filter.state !== "waiting") return invalid("order: Only waiting deliveries have a due time. Add `state: waiting`.");
       if (typeof cursor === "number") return invalid("cursor: This cursor belongs to `order: newest`.");
-      return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({ at: nextAttemptAt ?? 0, id }));
+      return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({ at: nextAttemptAt as number, id }));
     },
     "deliveries.get": ({ id }) => {
       const delivery = queries.deliveryDetails(id);

@@ -162,7 +162,7 @@ export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints
     "endpoints.update": ({ id, ...changes }) => endpoints.update(id, changes),
     "endpoints.delete": ({ id }) => endpoints.delete(id) ?? { id },
     "endpoints.rewind": ({ id }) => endpoints.rewind(id),
-    "endpoints.requests": ({ id, limit, cursor }) => endpoints.received(id, limit, cursor ?? null),
+    "endpoints.requests": ({ id, limit, cursor = null }) => endpoints.received(id, limit, cursor),
     "endpoints.clearRequests": ({ id }) => endpoints.clearReceived(id) ?? { id },
     "endpoints.presets": () => ({ items: endpoints.presets() }),
   };
@@ -181,8 +181,8 @@ export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
     "clients.reopen": ({ id }) => clients.reopen(id),
     "clients.generate": ({ id, count, perSecond }) => clients.generate(id, count, perSecond),
     "clients.stopGenerating": ({ id }) => clients.stopGenerating(id),
-    "clients.batches": ({ id, limit, cursor }) => clients.batches(id, limit, cursor ?? null),
-    "clients.log": ({ id, limit, cursor }) => clients.log(id, limit, cursor ?? null),
+    "clients.batches": ({ id, limit, cursor = null }) => clients.batches(id, limit, cursor),
+    "clients.log": ({ id, limit, cursor = null }) => clients.log(id, limit, cursor),
   };
 }
 

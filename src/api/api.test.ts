@@ -4,8 +4,7 @@ import { z } from "zod";
 import type { App } from "../app.ts";
 import { createApp } from "../app.ts";
 import type { Call } from "../contract/call.ts";
-import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
-import { calls } from "../contract/contract.ts";
+import { calls, type AnswerOf, type CallName, type InputOf } from "../contract/contract.ts";
 import { errorAnswer } from "../contract/shapes.ts";
 import { createApi } from "./api.ts";
 

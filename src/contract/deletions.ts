@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { deletionIds, messageIds, sourceIds } from "../domain/ids.ts";
-import { deletionStates } from "../domain/deletion.ts";
+import { deletionStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { byId, cursorOf, deleted, idOf, page, pageOf, time } from "./shapes.ts";
 

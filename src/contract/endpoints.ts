@@ -2,8 +2,20 @@ import { z } from "zod";
 import { destinationIds, endpointIds, receivedRequestIds } from "../domain/ids.ts";
 import { stepActions } from "../domain/configuration.ts";
 import { defineCall } from "./call.ts";
-import { messageType } from "./messages.ts";
-import { byId, bytes, cursorOf, deleted, headers, idOf, listOf, page, recordedHeaders, recordedPageOf, time } from "./shapes.ts";
+import {
+  byId,
+  bytes,
+  cursorOf,
+  deleted,
+  headers,
+  idOf,
+  listOf,
+  page,
+  recordedHeaders,
+  recordedPageOf,
+  time,
+  messageType,
+} from "./shapes.ts";
 
 const after = z.enum(["repeat-last", "start-over"]);
 

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { destinationIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { statusPattern } from "../domain/http-status.ts";
-import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
+import { messageStates, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails } from "./deliveries.ts";
-import { byId, bytes, cursorOf, idOf, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+import { byId, bytes, cursorOf, idOf, messageType, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
 
-export const messageType = z.enum(messageTypes).meta({ id: "MessageType" });
 export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
 
 const id = idOf(messageIds);

@@ -1,8 +1,7 @@
 /** The language of audiences' rules and of computed traits. */
 
 import { z } from "zod";
-import { checkRule, maxConditions, maxRuleDepth } from "../domain/check-rule.ts";
-import { aggregates, type Computation, type Rule } from "../domain/rules.ts";
+import { checkRule, maxConditions, maxRuleDepth, aggregates, type Computation, type Rule } from "../domain/rules.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { reporting } from "./issues.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineCall } from "./call.ts";
-import { answerMode } from "./sources.ts";
+import { answerMode } from "./shapes.ts";
 
 const members = {
   vendor: z.string().describe("The product token of `User-Agent: <vendor>/1.0`."),

@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import type { IdSpelling } from "../domain/ids.ts";
+import { messageTypes } from "../domain/states.ts";
 
 const farthestDate = 8.64e15;
 
@@ -141,3 +142,7 @@ export function recordedPageOf<Item extends z.ZodType, Cursor extends z.ZodType>
     dropped: z.int().describe("Recorded, then removed in favour of newer ones."),
   });
 }
+
+export const messageType = z.enum(messageTypes).meta({ id: "MessageType" });
+
+export const answerMode = z.enum(["explain", "production"]);

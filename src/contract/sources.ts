@@ -3,9 +3,8 @@ import { sourceIds } from "../domain/ids.ts";
 import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, deleted, idOf, listOf, time } from "./shapes.ts";
+import { answerMode, byId, deleted, idOf, listOf, time } from "./shapes.ts";
 
-export const answerMode = z.enum(["explain", "production"]);
 const sourceKind = z.enum(sourceKinds);
 
 export const ingestFault = z

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkMessage, type CheckResult, maxMessageBytes, type RequestFrame } from "./check.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { type MessageType, messageTypes } from "./states.ts";
+import { messageTypes, type MessageType } from "./states.ts";
 
 const now = Date.UTC(2026, 10, 21, 3, 0, 0);
 const bareFrame: RequestFrame = {

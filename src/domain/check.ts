@@ -4,7 +4,7 @@
  */
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
-import { type MessageType, messageTypes } from "./states.ts";
+import { messageTypes, type MessageType } from "./states.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
 import { utf8Bytes } from "./utf8.ts";
 

@@ -3,8 +3,7 @@
  * it serialised it anew, or from both.
  */
 
-import { hex } from "./hash.ts";
-import { hmac, hmacKey } from "./hmac.ts";
+import { hex, hmac, hmacKey } from "./hash.ts";
 import type { Json } from "./json.ts";
 import { type Aspect, differingAspects, spellings } from "./json-spellings.ts";
 import { sha1, sha1Hash } from "./sha1.ts";

@@ -3,7 +3,7 @@
  * are its only callers.
  */
 
-import type { ClientEvent } from "../client/client.ts";
+import type { ClientEvent } from "../client/events.ts";
 import type {
   CustomRetryProfile,
   Destination,
@@ -93,6 +93,15 @@ export type Configuration = {
 
   settings(): Settings;
   updateSettings(changes: Partial<Settings>): Settings | Problem;
+};
+
+/** The sources of the kind `audience`: audiences and computed traits create them, and nobody else changes them. */
+export type OwnSources = {
+  createOwnSource(name: string): Source;
+  renameOwnSource(id: SourceId, name: string): void;
+  deleteOwnSource(id: SourceId): void;
+  /** To these destinations and no others. */
+  connectOwnSource(id: SourceId, to: readonly DestinationId[]): void;
 };
 
 export type Messages = {

@@ -4,7 +4,7 @@ import { openTestStore, passOver, request } from "../store/store.fixture.ts";
 import { createChangeFeed } from "./changes.ts";
 import type { Change } from "./pipeline.ts";
 import { nextTurn } from "./real-time.ts";
-import { createUpkeep } from "./upkeep.ts";
+import { createUpkeep } from "./whole-pipeline.ts";
 
 const now = Date.UTC(2026, 10, 21);
 

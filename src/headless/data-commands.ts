@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { OpenError } from "../app-errors.ts";
 import type { Examination } from "../app.ts";
-import { defaultDataDirectory } from "./data-directory.ts";
+import { defaultDataDirectory } from "./serve-flags.ts";
 
 type DataFlags = { data: string; json: boolean; force: boolean; files: string[] };
 

@@ -6,8 +6,7 @@ import { OpenError, PortTaken } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createControlPort } from "./http-api.ts";
 import { openInspector } from "./open-inspector.ts";
-import type { ServeFlags } from "./serve-flags.ts";
-import { isLoopback, parseServeFlags, portFlags, serveHelp } from "./serve-flags.ts";
+import { isLoopback, parseServeFlags, portFlags, serveHelp, type ServeFlags } from "./serve-flags.ts";
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
 

@@ -1,9 +1,9 @@
 /** The flags of `hookyard serve`. */
 
-import { resolve } from "node:path";
+import { resolve, join } from "node:path";
 import { parseArgs } from "node:util";
+import { homedir } from "node:os";
 import type { PortRole } from "../app-errors.ts";
-import { defaultDataDirectory } from "./data-directory.ts";
 
 export type ServeFlags = {
   /** A directory, or `:memory:`. */
@@ -90,4 +90,17 @@ function portOf(text: string): number {
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Where the data lives when `--data` does not say: the platform's place for it. */
+export function defaultDataDirectory(
+  platform: NodeJS.Platform = process.platform,
+  environment: NodeJS.ProcessEnv = process.env,
+  home: string = homedir(),
+): string {
+  if (platform === "darwin") return join(home, "Library", "Application Support", "Hookyard");
+  if (platform === "win32") return join(environment["APPDATA"] || join(home, "AppData", "Roaming"), "Hookyard");
+  const base = environment["XDG_DATA_HOME"];
+  // The XDG specification says to ignore a relative path.
+  return join(base?.startsWith("/") ? base : join(home, ".local", "share"), "hookyard");
 }

@@ -20,7 +20,7 @@ if (runtime === null) {
   process.exit(1);
 }
 endWithNpm();
-const buildCommand = fileURLToPath(new URL("build-desktop-command.ts", import.meta.url));
+const buildCommand = fileURLToPath(new URL("build-desktop.ts", import.meta.url));
 const ended = whenEnded();
 const server = await startDevServer({ host: "127.0.0.1", port: 0, engineChanged: () => desktop.restart() });
 const { ELECTRON_RUN_AS_NODE: _, ...environment } = process.env;

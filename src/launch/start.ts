@@ -6,7 +6,7 @@ import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
 import { downloadMs, downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
 import { endWithNpm } from "./end-with-npm.ts";
-import { runServe } from "./run-serve.ts";
+import { runServe } from "./serve.ts";
 
 const help = `Usage: npm start [-- flags]
 

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
 import { createPrivateFile } from "../data-directory.ts";
-import { inconsistenciesIn } from "./consistency.ts";
+import { inconsistenciesIn } from "./examine.ts";
 import { checkDataFile, logOf, sizeOf } from "./data-file.ts";
 import { faultsIn } from "./integrity.ts";
 import { markerName, readMarker } from "./marker.ts";

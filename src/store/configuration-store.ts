@@ -10,7 +10,7 @@ import {
 import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { ClockStore, StoredClock } from "../engine/ports.ts";
 import type { ClientStore, ConfigurationStore, NewDestination } from "../engine/store-ports.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 
 type Row = { id: number; body: string };
 

@@ -5,7 +5,7 @@ import type { MessageState } from "../domain/states.ts";
 import type { DeletedUser, Deletion, DeletionStore, Suppression } from "../engine/profile-ports.ts";
 import type { Page } from "../engine/ports.ts";
 import { messageStateAt } from "./codes.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;

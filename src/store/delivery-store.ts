@@ -8,11 +8,9 @@
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
-import type { Counts } from "./counts.ts";
-import type { MessageKind } from "./message-kinds.ts";
-import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
-import type { Db } from "./open.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Counts, MessageKind } from "./counts.ts";
+import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
 const queued = stateCode("queued");

@@ -16,9 +16,8 @@ import type {
 import { shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";
-import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 /** What is kept of requests with an unknown write key: enough to adopt a client that has been misconfigured for a while. */
 const maxUnknownKeyRequests = 1000;

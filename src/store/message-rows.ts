@@ -3,8 +3,8 @@
 import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { AttemptMark, Decision, IncomingRequest, MessageDetails, MessageSummary } from "../engine/ports.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
-import { createDeliveryReader } from "./delivery-rows.ts";
-import type { Db } from "./open.ts";
+import { createDeliveryReader } from "./delivery-queries.ts";
+import type { Db } from "./transactions.ts";
 
 export type MessageRow = {
   id: number;

@@ -13,9 +13,8 @@ import { acceptLoss, checkDataFile, framesOf, logOf, sizeOf } from "./data-file.
 import { StoreHealth } from "./health.ts";
 import { checkedAtStart, faultsIn, isDamage } from "./integrity.ts";
 import { readMarker, writeMarker, type Marker } from "./marker.ts";
+import type { Db } from "./transactions.ts";
 import { migrations } from "./migrations/migrations.ts";
-
-export type Db = Database.Database;
 
 export type OpenedDatabase = { db: Db; health: StoreHealth; close(): void };
 

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { PostingEntry, PostingField } from "./postings.ts";
-import { blockSize, Postings } from "./postings.ts";
-import { hash40 } from "./hash.ts";
-import type { Db } from "./open.ts";
+import { blockSize, Postings, hash40, type PostingEntry, type PostingField } from "./postings.ts";
 import { openTestStore } from "./store.fixture.ts";
-import { Transactions } from "./transactions.ts";
+import { Transactions, type Db } from "./transactions.ts";
 
 type World = { db: Db; transactions: Transactions; postings: Postings; rows: PostingEntry[] };
 

@@ -6,14 +6,12 @@
  * a row compares the value itself.
  */
 
-import { hash40 } from "./hash.ts";
-import type { Db } from "./open.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 /** Messages a block covers: ids that share all but their lowest 12 bits. */
 export const blockSize = 4096;
 
-export const postingFields = ["users", "events", "message_ids"] as const;
+const postingFields = ["users", "events", "message_ids"] as const;
 export type PostingField = (typeof postingFields)[number];
 
 export type PostingEntry = { id: number; messageId: string; userId: string | null; anonymousId: string | null; event: string | null };
@@ -196,4 +194,20 @@ function lowerBound(sorted: Float64Array, value: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** 40 bits of a string: few enough to pack with a place in a block into a double, many enough that two of a million strings hardly ever meet. */
+export function hash40(value: string): number {
+  // As the database will give it back: a lone surrogate is not UTF-8.
+  const text = value.toWellFormed();
+  let a = 0x811c9dc5;
+  let b = 0x9747b28c;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x5bd1e995);
+  }
+  a ^= a >>> 15;
+  b ^= b >>> 13;
+  return (a >>> 0) * 256 + (b & 0xff);
 }

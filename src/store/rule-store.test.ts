@@ -1,15 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compute } from "../domain/compute.ts";
-import { spellingOf } from "../domain/compare.ts";
-import { evaluate } from "../domain/evaluate.ts";
+import { spellingOf, evaluate } from "../domain/evaluate.ts";
 import type { ProfileFacts } from "../domain/facts.ts";
 import type { SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
 import { computations, drafts, factsOf, now, rules, type DraftFacts } from "../domain/rules.fixture.ts";
 import { dayMs, type Rule } from "../domain/rules.ts";
 import type { Evaluated, Walk, WalkOptions } from "../engine/profile-ports.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 import { createRuleStore } from "./rule-store.ts";
 import { openTestStore } from "./store.fixture.ts";
 

@@ -2,13 +2,12 @@
 
 import type Database from "better-sqlite3";
 import { startComputation, type Computed, type RunningComputation } from "../domain/compute.ts";
-import { spellingOf } from "../domain/compare.ts";
-import { evaluateBy } from "../domain/evaluate.ts";
+import { spellingOf, evaluateBy } from "../domain/evaluate.ts";
 import type { ProfileId, SourceId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, Rule } from "../domain/rules.ts";
 import type { Evaluated, RuleStore, Walk, WalkOptions } from "../engine/profile-ports.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 import { computationQuestion, ruleQuestion, type Question, type TextTest } from "./rule-sql.ts";
 
 type Row = { id: number; user_id: string; recheck_at: number | null };

@@ -6,11 +6,9 @@
 import { isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
 import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
-import type { Counts } from "./counts.ts";
-import type { MessageKind } from "./message-kinds.ts";
-import type { Db } from "./open.ts";
+import type { Counts, MessageKind } from "./counts.ts";
 import type { Postings } from "./postings.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 type Old = MessageKind & { id: number; request_id: number; quotaBytes: number | null };
 

@@ -18,10 +18,9 @@ import type {
 import type { Path } from "../scenarios/file/yaml-places.ts";
 import { failureLines } from "../scenarios/report/text.ts";
 import { findUnreachable } from "../scenarios/run/reachable.ts";
-import { startTimeOf, runRead } from "../scenarios/run/run-scenario.ts";
+import { startTimeOf, runRead, takeStep } from "../scenarios/run/run-scenario.ts";
 import { Session } from "../scenarios/run/session.ts";
 import { setUp } from "../scenarios/run/set-up.ts";
-import { takeStep } from "../scenarios/run/take-step.ts";
 import { startInMemory } from "../app.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 

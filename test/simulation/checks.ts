@@ -2,7 +2,7 @@
 
 import type { Database } from "better-sqlite3";
 import { messageStates, messageTypes } from "../../src/domain/states.ts";
-import { inconsistenciesIn } from "../../src/store/consistency.ts";
+import { inconsistenciesIn } from "../../src/store/examine.ts";
 import { Broken, expect, type MessageRow } from "./broken.ts";
 import { checkAudiences } from "./check-audiences.ts";
 import { checkRecords, type DeliveryRow } from "./check-deliveries.ts";

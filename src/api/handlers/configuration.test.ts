@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createApp, type App } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
-import type { Api } from "../api.ts";
-import { createApi } from "../api.ts";
+import { createApi, type Api } from "../api.ts";
 
 const newApp = (): App =>
   createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "1.2.3", report: () => undefined });

@@ -4,7 +4,7 @@ import { deliveryDetails } from "../../contract/deliveries.ts";
 import type { AttemptId, DeliveryId, DestinationId, MessageRowId, WebhookId } from "../../domain/ids.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeliveryDetails } from "../../engine/ports.ts";
-import { deliveryShapes, messageHandlers } from "./messages.ts";
+import { deliveryShapes, messageHandlers, parseHead } from "./messages.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -81,6 +81,39 @@ test("an attempt that sent nothing shows no request, and a delivery without its 
   const answer = answerOf(delivery);
   expect(answer.windowEndsAt).toBeNull();
   expect(answer.attempts[1]).toMatchObject({ request: { sent: false, startLine: "", headers: [], body: "" }, response: null });
+});
+
+test.each([
+  ["", { startLine: "", headers: [] }],
+  ["HTTP/1.1 200 OK\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [] }],
+  [
+    "POST /x HTTP/1.1\r\nHost: a\r\nX-Twice: 1\r\nx-twice: 2\r\n\r\n",
+    {
+      startLine: "POST /x HTTP/1.1",
+      headers: [
+        ["Host", "a"],
+        ["X-Twice", "1"],
+        ["x-twice", "2"],
+      ],
+    },
+  ],
+  [
+    "HTTP/1.1 200\r\nLocation: http://a:80/b\r\nEmpty:\r\n",
+    {
+      startLine: "HTTP/1.1 200",
+      headers: [
+        ["Location", "http://a:80/b"],
+        ["Empty", ""],
+      ],
+    },
+  ],
+  ["HTTP/1.0 200 OK\nA: \t b c \t\n", { startLine: "HTTP/1.0 200 OK", headers: [["A", "b c"]] }],
+  ["HTTP/1.1 200 OK\r\nLong: one\r\n  two\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
+  ["HTTP/1.1 200 OK\r\nLong:\r\n one\r\n\ttwo\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
+  ["HTTP/1.1 200 OK\r\n goes on\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [[" goes on", ""]] }],
+  ["HTTP/1.1 200 OK\r\nno colon\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["no colon", ""]] }],
+])("reads the head %j", (head, expected) => {
+  expect(parseHead(head)).toEqual(expected);
 });
 
 test.each([

@@ -4,8 +4,7 @@ import { deliveryIds, jobIds, messageIds, type MessageRowId } from "../../domain
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
 import type { AttemptRecord, DeliveryDetails, DeliverySummary, MessageDetails, MessageSummary, Page } from "../../engine/ports.ts";
-import type { HandlersOf } from "../handler.ts";
-import { parseHead } from "../head.ts";
+import type { HandlersOf } from "../../contract/contract.ts";
 
 /** An answer stays below 1 MB, whatever names clients choose. Ids and times are longer in it than here, by less than 200 bytes an item. */
 const maxPageBytes = 900_000;
@@ -118,4 +117,25 @@ function exchangeOf({ webhookUrl, requestHead, response }: AttemptRecord, payloa
     request: { sent, method: "POST", url: webhookUrl, ...parseHead(requestHead), body: sent ? payload : noBytes },
     response: response && { ...response, ...parseHead(response.head) },
   };
+}
+
+/** The first line and the headers of a recorded request or response, names and order as they were on the wire. */
+type Head = { startLine: string; headers: [string, string][] };
+
+export function parseHead(head: string): Head {
+  const [startLine = "", ...lines] = head.split(/\r?\n/);
+  const headers: [string, string][] = [];
+  for (const line of lines) {
+    const last = headers.at(-1);
+    if (line === "") continue;
+    // A line that begins with white space goes on with the header above it.
+    if (/^[ \t]/.test(line) && last !== undefined) {
+      last[1] = `${last[1]} ${line.trim()}`.trim();
+      continue;
+    }
+    const colon = line.indexOf(":");
+    if (colon === -1) headers.push([line, ""]);
+    else headers.push([line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "")]);
+  }
+  return { startLine, headers };
 }

@@ -4,7 +4,7 @@ import { deletionIds, profileIds } from "../../domain/ids.ts";
 import { isProblem, notFound } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeletionView, ProfileView } from "../../engine/profile-pipeline.ts";
-import type { HandlersOf } from "../handler.ts";
+import type { HandlersOf } from "../../contract/contract.ts";
 
 export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> {
   return {

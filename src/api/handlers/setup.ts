@@ -6,7 +6,7 @@ import { conflict, isProblem, notFound, problem, type Problem } from "../../doma
 import { documented } from "../../domain/retry.ts";
 import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
-import type { HandlersOf } from "../handler.ts";
+import type { HandlersOf } from "../../contract/contract.ts";
 
 export function sourceHandlers({ configuration, messages }: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
   return {

@@ -11,8 +11,7 @@ import type { Activity } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { SyncProgress } from "../profile-pipeline.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
-import type { Computed } from "./computed.ts";
-import type { Registry } from "./registry.ts";
+import type { Computed, Registry } from "./registry.ts";
 import type { Notifier, SyncCounts } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
 

@@ -14,7 +14,7 @@ import type { DeletionView } from "../profile-pipeline.ts";
 import { follow } from "../profiles/follow.ts";
 import { nextTurn } from "../real-time.ts";
 import { createDeletions } from "./deletions.ts";
-import { createSuppressions } from "./suppressions.ts";
+import { createSuppressions } from "./deletions.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());

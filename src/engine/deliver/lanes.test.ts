@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { WebhookId } from "../../domain/ids.ts";
 import { nextTurn } from "../real-time.ts";
 import { createTrust } from "./dial.ts";
-import { createLanes } from "./lanes.ts";
+import { createLanes } from "./sender.ts";
 
 const one = 1 as WebhookId;
 const other = 2 as WebhookId;

@@ -19,7 +19,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery } from "../ports.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
-import type { Lanes } from "./lanes.ts";
+import type { Lanes } from "./sender.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type RoundsOptions = {

@@ -7,8 +7,7 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { brotliDecompress, gunzip, inflate, inflateRaw, type InputType } from "node:zlib";
-import { measureJson, type Span } from "../../domain/json-spans.ts";
-import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { measureJson, isObject, type Span, type Json, type JsonObject } from "../../domain/json.ts";
 import { isProblem, problem, type Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
 

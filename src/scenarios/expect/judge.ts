@@ -1,11 +1,11 @@
-/** Compares an expectation with what has happened. This file, `kinds.ts` and `attempts.ts` alone decide whether one is met. */
+/** Compares an expectation with what has happened. This file and `kinds.ts` alone decide whether one is met. */
 
 import type { ScenarioAttempt, ScenarioDifference } from "../../contract/scenarios.ts";
 import { isWithin, rangeText, type Range, durationRangeText } from "../file/matcher.ts";
 import type { History, SeenAttempt } from "../run/history.ts";
 import type { ClockClaim } from "../file/expectation-schema.ts";
 import { formatDuration } from "../file/duration.ts";
-import { type Kind, type View, type Wrong, wrong } from "./kind.ts";
+import { wrong, type Kind, type View, type Wrong } from "./kind.ts";
 
 export type Verdict = {
   passed: boolean;

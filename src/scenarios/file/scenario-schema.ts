@@ -7,8 +7,7 @@ import { expectation, ofDeliveries } from "./expectation-schema.ts";
 import { members } from "./members.ts";
 import { wantedVerbs } from "./sentences.ts";
 import { destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
-import { audience, computedTrait, userIds } from "./audience-schema.ts";
-import { change, creation } from "./change-schema.ts";
+import { audience, computedTrait, userIds, change, creation } from "./change-schema.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 

@@ -6,12 +6,9 @@
  */
 
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
-import type { DeliveryChoice } from "../file/expectation-schema.ts";
-import type { FileAudience, FileComputedTrait } from "../file/audience-schema.ts";
-import type { FileChange, FileCreation } from "../file/change-schema.ts";
+import type { FileAudience, FileComputedTrait, FileChange, FileCreation } from "../file/change-schema.ts";
 import type { FileDestination, FileEndpoint } from "../file/setup-schema.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
-import { choosesDelivery } from "../expect/kinds.ts";
 import {
   audienceChanges,
   computedChanges,
@@ -183,9 +180,9 @@ export class Session {
   }
 
   /** Retries or cancels the chosen deliveries; returns how many. */
-  async withDeliveries(what: "retry" | "cancel", of: DeliveryChoice): Promise<number> {
+  async withDeliveries(what: "retry" | "cancel", isChosen: (delivery: SeenDelivery) => boolean): Promise<number> {
     const { deliveries } = await this.#read();
-    const chosen = deliveries.filter((delivery: SeenDelivery) => choosesDelivery(of, delivery));
+    const chosen = deliveries.filter(isChosen);
     if (chosen.length === 0) throw new Error(`There is no delivery to ${what}: of ${deliveries.length}, none was selected.`);
     for (const { details } of chosen) await this.pipeline.call(`deliveries.${what}`, { id: details.id });
     return chosen.length;

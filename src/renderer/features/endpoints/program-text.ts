@@ -5,7 +5,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { stepActions } from "../../../domain/configuration.ts";
-import { type MessageType, messageTypes } from "../../../domain/states.ts";
+import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 
 export type ProgramStep = AnswerOf<"endpoints.get">["steps"][number];

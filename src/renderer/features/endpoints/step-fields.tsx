@@ -2,7 +2,7 @@
 
 import { type ReactElement, useState } from "react";
 import { stepActions } from "../../../domain/configuration.ts";
-import { type MessageType, messageTypes } from "../../../domain/states.ts";
+import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";

@@ -8,7 +8,7 @@ import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../../contract/del
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { deliveryIds } from "../../../domain/ids.ts";
 import { plannedRounds } from "../../../domain/retry.ts";
-import { type DeliveryState, isSettled, type Outcome } from "../../../domain/states.ts";
+import { isSettled, type DeliveryState, type Outcome } from "../../../domain/states.ts";
 
 export type Mark =
   | { kind: "attempt"; round: number; at: number; attempt: AttemptAnswer }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { measureJson } from "./json-spans.ts";
+import { measureJson } from "./json.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

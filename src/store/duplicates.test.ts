@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { RecentIds } from "./recent-ids.ts";
+import { RecentIds } from "./duplicates.ts";
 
 /** Few hashes, so that many ids share one and many lie side by side. */
 const entry = fc.record({

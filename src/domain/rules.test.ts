@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkRule, maxConditions, maxRuleDepth } from "./check-rule.ts";
+import { checkRule, maxConditions, maxRuleDepth } from "./rules.ts";
 
 const condition = { trait: "plan", op: "exists" };
 const nested = (depth: number): unknown => {

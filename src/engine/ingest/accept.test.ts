@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { libraryFromUserAgent } from "./library.ts";
+import { libraryFromUserAgent } from "./accept.ts";
 
 test.each([
   ["analytics-go (version: 2.1.0)", { name: "analytics-go", version: "2.1.0" }],

@@ -4,17 +4,17 @@ import { useState } from "react";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, CheckField } from "../../kit/controls.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { EditorPane } from "../collection/collection.tsx";
 import { userIdsIn, usersInWords, wrongUserIds } from "../../kit/user-ids.ts";
 
 /** What is known of so many is shown; more would be a wall. */
 const shownUsers = 12;
 
-export function NewDeletion({ others }: { others: readonly Other[] }) {
+export function NewDeletion() {
   const given = usePlace((place) => place.query["user"] ?? "");
   const [text, setText] = useState(given);
   const [suppress, setSuppress] = useState(true);
@@ -25,11 +25,7 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
   const users = userIds.length === 1 ? "1 user" : `${count(userIds.length)} users`;
 
   return (
-    <section className="pane editor" aria-label="Delete users">
-      <header className="pane-title">
-        <h2>Delete users</h2>
-        <OthersMenu label="Another request" others={others} />
-      </header>
+    <EditorPane label="Delete users" title="Delete users" others="Another request">
       <form
         className="pane-body"
         onSubmit={(event) => {
@@ -111,7 +107,7 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
         {userIds.length === 1 ? "The profile and its history are deleted" : "The profiles and their history are deleted"}, and delete
         messages are sent. Neither can be undone. Received messages stay on record.
       </ConfirmDialog>
-    </section>
+    </EditorPane>
   );
 }
 

@@ -3,47 +3,54 @@
 import { type ReactNode, useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
-import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
+import { EditorPane } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
 import { type ProfileDetails, profileName, valueText } from "./profile-words.ts";
 
-export function ProfilePane({ id, others }: { id: string; others: readonly Other[] }) {
+export function ProfilePane({ id }: { id: string }) {
   const { answer: profile, error } = useLive("profiles.get", { id });
   const go = usePlace((place) => place.go);
   if (profile === undefined) return error === null ? <section className="pane editor" /> : <Gone error={error} />;
   const name = profileName(profile);
   const { userId } = profile;
   return (
-    <section className="pane editor" aria-label={`Profile ${name}`}>
-      <header className="pane-title">
-        <h2 className="clip isolate">{name}</h2>
-        <OthersMenu label="Another profile" others={others} />
-        {userId === null ? <span className="badge outline">anonymous</span> : null}
-        {profile.suppressed ? <span className="badge outline">suppressed</span> : null}
-        <span className="grow" />
-        <a
-          className="link messages-link"
-          href={filterHref(userId === null ? { values: {}, text: name } : { values: { user: [userId] }, text: "" })}
-        >
-          messages
-        </a>
-        {userId === null ? null : (
-          <Menu
-            trigger={<IconButton icon="more" small label="More: delete" />}
-            items={[
-              {
-                label: "Delete this user…",
-                icon: "deletions",
-                onSelect: () => go({ view: "deletions", path: ["new"], query: { user: userId } }),
-              },
-            ]}
-          />
-        )}
-      </header>
+    <EditorPane
+      label={`Profile ${name}`}
+      title={name}
+      others="Another profile"
+      facts={
+        <>
+          {userId === null ? <span className="badge outline">anonymous</span> : null}
+          {profile.suppressed ? <span className="badge outline">suppressed</span> : null}
+        </>
+      }
+      tools={
+        <>
+          <a
+            className="link messages-link"
+            href={filterHref(userId === null ? { values: {}, text: name } : { values: { user: [userId] }, text: "" })}
+          >
+            messages
+          </a>
+          {userId === null ? null : (
+            <Menu
+              trigger={<IconButton icon="more" small label="More: delete" />}
+              items={[
+                {
+                  label: "Delete this user…",
+                  icon: "deletions",
+                  onSelect: () => go({ view: "deletions", path: ["new"], query: { user: userId } }),
+                },
+              ]}
+            />
+          )}
+        </>
+      }
+    >
       <div className="pane-body">
         <section className="section profile-summary" aria-label="Summary">
           <p className="muted">
@@ -57,7 +64,7 @@ export function ProfilePane({ id, others }: { id: string; others: readonly Other
         <Events events={profile.eventList} />
         <Groups groups={profile.groups} />
       </div>
-    </section>
+    </EditorPane>
   );
 }
 

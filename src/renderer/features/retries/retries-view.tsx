@@ -146,6 +146,7 @@ function useDeliveryRows({ state, destinationId }: RowFilter): DeliveryRows | nu
     const rows = createDeliveryRows({
       read: (page) => call("deliveries.list", { ...filter, order: isDue ? "due" : "newest", ...page }),
       cursorAfter: ({ id, nextAttemptAt }) => (isDue ? `${nextAttemptAt}/${id}` : id),
+      monotonic: () => window.performance.now(),
       later(ms, run) {
         const timer = window.setTimeout(run, ms);
         return () => window.clearTimeout(timer);

@@ -7,14 +7,13 @@ import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { CheckField, Choice, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hashOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { TitleField } from "../frame/title-field.tsx";
+import { EditorPane } from "../collection/collection.tsx";
 import { FaultsEditor } from "./faults-editor.tsx";
 
 type Source = AnswerOf<"sources.get">;
@@ -24,19 +23,7 @@ const modeSentences = {
   production: "200 for everything but malformed or oversized requests, as the hosted service answers. Reasons show only here.",
 };
 
-export function SourceEditor({
-  source,
-  others,
-  unknown,
-  problem,
-  onCreate,
-}: {
-  source: Source;
-  others: readonly Other[];
-  unknown: number;
-  problem: Error | null;
-  onCreate: () => void;
-}) {
+export function SourceEditor({ source, unknown, problem }: { source: Source; unknown: number; problem: Error | null }) {
   const { id, name } = source;
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const go = usePlace((place) => place.go);
@@ -48,12 +35,12 @@ export function SourceEditor({
   const set = (changes: Omit<InputOf<"sources.update">, "id">): void => attempt(() => update(changes));
 
   return (
-    <section className="pane editor" aria-label={`Source ${name}`}>
-      <header className="pane-title">
-        <h2 className="sr">{name}</h2>
-        <TitleField name={name} onRename={(text) => update({ name: text })} />
-        <OthersMenu label="Another source" others={others} more={[{ label: "New source", icon: "add", onSelect: onCreate }]} />
-        <span className="grow" />
+    <EditorPane
+      label={`Source ${name}`}
+      title={name}
+      onRename={(text) => update({ name: text })}
+      others="Another source"
+      tools={
         <DeleteMenu
           name={name}
           onDelete={async () => {
@@ -64,7 +51,8 @@ export function SourceEditor({
           Requests with its write key become unknown, and it is disconnected from{" "}
           {connected.length === 1 ? "its destination" : `its ${connected.length} destinations`}. Its messages stay on record.
         </DeleteMenu>
-      </header>
+      }
+    >
       <div className="pane-body">
         {unknown === 0 ? null : (
           <p className="unknown-note">
@@ -155,6 +143,6 @@ export function SourceEditor({
         </section>
         <FaultsEditor faults={source.faults} onChange={(faults) => update({ faults: [...faults] })} />
       </div>
-    </section>
+    </EditorPane>
   );
 }

@@ -7,14 +7,25 @@ import { errorOf } from "./use-action.ts";
 
 export type Reading = { isPaced: boolean; run: () => Promise<void> };
 
-type PacedReaderOptions = {
+export type Time = {
+  monotonic: () => number;
+  /** Returns a cancel function. */
+  later: (ms: number, run: () => void) => () => void;
+};
+
+export const pageTime: Time = {
+  monotonic: () => window.performance.now(),
+  later(ms, run) {
+    const timer = window.setTimeout(run, ms);
+    return () => window.clearTimeout(timer);
+  },
+};
+
+type PacedReaderOptions = Time & {
   /** Null: there is nothing to read. */
   next: () => Reading | null;
   /** After a reading that took this long. */
   pauseAfter: (tookMs: number) => number;
-  monotonic: () => number;
-  /** Returns a cancel function. */
-  later: (ms: number, run: () => void) => () => void;
   onFailure: () => void;
   /** A reading has ended. */
   onEnd: () => void;

@@ -9,7 +9,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { usersInWords } from "../../kit/user-ids.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { Until } from "../details/until.tsx";
@@ -98,7 +98,7 @@ function DeleteMessage({ id, source }: { id: string; source: string }) {
     destinations.find((destination) => destination.id === destinationId)?.name ?? "a deleted destination";
   return (
     <li>
-      <a className="link clip isolate" href={hashOf({ view: "live", path: [id], query: {} })} title="Open the delete message in Live">
+      <a className="link clip isolate" href={hrefTo("live", id)} title="Open the delete message in Live">
         {source}
       </a>
       <span className="delete-deliveries">

@@ -6,7 +6,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf } from "../../stores/place.ts";
+import { hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 
@@ -50,7 +50,7 @@ export function Suppressions() {
                   {deletionId === null ? null : (
                     <>
                       {", by "}
-                      <a className="link" href={hashOf({ view: "deletions", path: [deletionId], query: {} })}>
+                      <a className="link" href={hrefTo("deletions", deletionId)}>
                         its deletion
                       </a>
                     </>

@@ -14,7 +14,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import type { Action } from "../../kit/use-action.ts";
 import { count, span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { certificateHosts, leadsTo, tlsUrlAt } from "./endpoint-address.ts";
@@ -51,7 +51,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
         ) : (
           <span className="muted clip">
             webhook {user.place + 1} of{" "}
-            <a className="link isolate" href={hashOf({ view: "destinations", path: [user.destination.id], query: {} })}>
+            <a className="link isolate" href={hrefTo("destinations", user.destination.id)}>
               {user.destination.name}
             </a>
             {users.length > 1 ? ` and ${users.length - 1} more` : null}

@@ -7,7 +7,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { PacedReader, type Reading } from "../../kit/paced-reader.ts";
+import { PacedReader, type Reading, type Time } from "../../kit/paced-reader.ts";
 import type { Change } from "../../transport/transport.ts";
 import {
   createDenseOrder,
@@ -22,16 +22,13 @@ import {
 
 type ReadMessages = (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"messages.list">>;
 
-type MessageRowsOptions = {
+type MessageRowsOptions = Time & {
   /** With the filter. */
   read: ReadMessages;
   readUnfiltered: ReadMessages;
   isFiltered: boolean;
   /** What happens to a message after it came can make it match. */
   matchesLater: boolean;
-  monotonic: () => number;
-  /** Returns a cancel function. */
-  later: (ms: number, run: () => void) => () => void;
   onChange: () => void;
 };
 

@@ -6,7 +6,7 @@ import { Menu } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { EditorPane } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
 import { type ProfileDetails, profileName, valueText } from "./profile-words.ts";
@@ -87,7 +87,7 @@ function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
       {sourceIds.map((id, place) => (
         <span key={id}>
           {place > 0 ? ", " : ""}
-          <a className="link isolate" href={hashOf({ view: "sources", path: [id], query: {} })}>
+          <a className="link isolate" href={hrefTo("sources", id)}>
             {sources.find((source) => source.id === id)?.name ?? "a deleted source"}
           </a>
         </span>
@@ -103,7 +103,7 @@ function Memberships({ profile: { memberships, computed } }: { profile: ProfileD
       <ul className="facts">
         {memberships.map(({ id, name, key, since }) => (
           <li key={id}>
-            <a className="link clip isolate" href={hashOf({ view: "audiences", path: [id], query: {} })}>
+            <a className="link clip isolate" href={hrefTo("audiences", id)}>
               {name}
             </a>
             <code className="clip isolate">{key}: true</code>
@@ -114,7 +114,7 @@ function Memberships({ profile: { memberships, computed } }: { profile: ProfileD
         ))}
         {computed.map(({ id, name, key, value, since }) => (
           <li key={id}>
-            <a className="link clip isolate" href={hashOf({ view: "audiences", path: ["traits", id], query: {} })}>
+            <a className="link clip isolate" href={hrefTo("audiences", "traits", id)}>
               {name}
             </a>
             <code className="clip isolate" title={valueText(value)}>
@@ -140,7 +140,7 @@ function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
             <code className="clip isolate" title={valueText(value)}>
               {valueText(value)}
             </code>
-            <a className="link quiet" href={hashOf({ view: "live", path: [messageId], query: {} })} title="The identify call that set it">
+            <a className="link quiet" href={hrefTo("live", messageId)} title="The identify call that set it">
               <SeenAt at={at} />
             </a>
           </li>
@@ -209,7 +209,7 @@ function Events({ events }: { events: ProfileDetails["eventList"] }) {
               <i style={{ inlineSize: `${Math.max(3, (event.count / most) * 100)}%` }} />
             </span>
             <span className="right">{count(event.count)} ×</span>
-            <a className="link quiet" href={hashOf({ view: "live", path: [event.lastMessageId], query: {} })} title="Most recent">
+            <a className="link quiet" href={hrefTo("live", event.lastMessageId)} title="Most recent">
               <SeenAt at={event.lastAt} />
             </a>
             <IconButton

@@ -6,7 +6,7 @@ import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
 import { Part, ProfilePane, SeenAt } from "./profile-pane.tsx";
 import { historyWords, type Profile, type ProfileDetails, profileName } from "./profile-words.ts";
@@ -167,7 +167,7 @@ function Joined({ profile: { identities, history } }: { profile: ProfileDetails 
         <ol className="history">
           {history.slice(-firstShown).map(({ at, kind, detail, messageId }) => (
             <li key={`${at} ${kind} ${detail}`}>
-              <a className="link" href={hashOf({ view: "live", path: [messageId], query: {} })} title="Open the message">
+              <a className="link" href={hrefTo("live", messageId)} title="Open the message">
                 <SeenAt at={at} />
               </a>
               <span className="strong">{historyWords[kind]}</span>

@@ -4,17 +4,14 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { PacedReader, type Reading } from "../../kit/paced-reader.ts";
+import { PacedReader, type Reading, type Time } from "../../kit/paced-reader.ts";
 
 export type DeliveryRow = AnswerOf<"deliveries.list">["items"][number];
 
-type DeliveryRowsOptions = {
+type DeliveryRowsOptions = Time & {
   read: (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"deliveries.list">>;
   /** Where the list goes on after a row. */
   cursorAfter: (row: DeliveryRow) => string;
-  monotonic: () => number;
-  /** Returns a cancel function. */
-  later: (ms: number, run: () => void) => () => void;
   onChange: () => void;
 };
 

@@ -11,7 +11,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hashOf, openOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
@@ -116,10 +116,7 @@ function AudienceSource({ source: { id, name } }: { source: AnswerOf<"sources.ge
           </p>
           {owner === undefined ? null : (
             <p>
-              <a
-                className="link"
-                href={hashOf({ view: "audiences", path: trait === undefined ? [owner.id] : ["traits", owner.id], query: {} })}
-              >
+              <a className="link" href={hrefTo("audiences", ...(trait === undefined ? [] : ["traits"]), owner.id)}>
                 Open {owner.name}
               </a>
             </p>

@@ -12,9 +12,6 @@ export type Named = { id: string; name: string; key: string };
 
 export type CommonDraft = { name: string; sync: Sync; destinationIds: string[] };
 
-/** Of the one that does not exist yet. */
-export const newId = "new";
-
 export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
   useDrafts: UseDrafts<Draft>;
   /** Before its id in the address. */

@@ -4,7 +4,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../../contract/deliveries.ts";
+import type { AttemptAnswer, DeliveryDetailsAnswer, DeliverySummaryAnswer } from "../../../contract/deliveries.ts";
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { deliveryIds } from "../../../domain/ids.ts";
 import { plannedRounds } from "../../../domain/retry.ts";
@@ -45,13 +45,12 @@ export type Timeline = {
   lanes: Lane[];
 };
 
-export type TimelineOptions = {
+type Schedule = { profile: RetryProfile; seed: number; jitter: boolean };
+
+export type TimelineOptions = Schedule & {
   delivery: DeliveryDetailsAnswer;
   /** Those of the destination now; none when it has been deleted. */
   webhooks: readonly { id: string; url: string }[];
-  profile: RetryProfile;
-  seed: number;
-  jitter: boolean;
   /** The newest window when left out. */
   window?: RetryWindow | undefined;
   /** Where a window begins that has no attempt yet. */
@@ -127,17 +126,39 @@ function roundStart({ attempts, transitions, rounds, createdAt }: DeliveryDetail
   return Date.parse(last?.nextAttemptAt ?? last?.at ?? createdAt);
 }
 
-function comingRounds(options: TimelineOptions, firstRound: number, startsAt: number, underWayAt: number | null): Mark[] {
-  const { delivery, profile, seed, jitter, now } = options;
-  const sequence = deliveryIds.parse(delivery.id) ?? 0;
-  const after = (round: number, roundStartedAt: number): number[] =>
-    plannedRounds({ profile, seed, jitter, sequence, round: round - firstRound + 1, roundStartedAt, firstAttemptAt: startsAt });
+type StartedRound = { deliveryId: string; firstRound: number; round: number; startedAt: number; firstAttemptAt: number };
+
+/** The seeded times of the rounds after one, in the retry window that began with `firstRound`. */
+function roundsAfter({ profile, seed, jitter }: Schedule, started: StartedRound): number[] {
+  const { deliveryId, firstRound, round, startedAt, firstAttemptAt } = started;
+  const sequence = deliveryIds.parse(deliveryId) ?? 0;
+  return plannedRounds({ profile, seed, jitter, sequence, round: round - firstRound + 1, roundStartedAt: startedAt, firstAttemptAt });
+}
+
+function comingRounds(options: TimelineOptions, firstRound: number, firstAttemptAt: number, underWayAt: number | null): Mark[] {
+  const { delivery, now } = options;
+  const after = (round: number, startedAt: number): number[] =>
+    roundsAfter(options, { deliveryId: delivery.id, firstRound, round, startedAt, firstAttemptAt });
   if (underWayAt !== null) {
     return after(delivery.rounds, underWayAt).map((at, place) => ({ kind: "coming", round: delivery.rounds + place + 1, at, next: false }));
   }
   const nextAt = delivery.nextAttemptAt === null ? now : Date.parse(delivery.nextAttemptAt);
   const next = delivery.rounds + 1;
   return [nextAt, ...after(next, nextAt)].map((at, place) => ({ kind: "coming", round: next + place, at, next: place === 0 }));
+}
+
+export type RoundMark = { round: number; at: number; outcome: Outcome };
+
+type SummaryOptions = Schedule & { delivery: DeliverySummaryAnswer; marks: readonly RoundMark[] };
+
+/** Of a delivery in a list, of which less is known: its next round, on record, and those after it. */
+export function comingOf({ delivery, marks, ...schedule }: SummaryOptions): number[] {
+  const { id: deliveryId, rounds, nextAttemptAt } = delivery;
+  if (nextAttemptAt === null) return [];
+  const startedAt = Date.parse(nextAttemptAt);
+  const firstAttemptAt = delivery.firstAttemptAt === null ? startedAt : Date.parse(delivery.firstAttemptAt);
+  const firstRound = marks.find(({ at }) => at >= firstAttemptAt)?.round ?? 1;
+  return [startedAt, ...roundsAfter(schedule, { deliveryId, firstRound, round: rounds + 1, startedAt, firstAttemptAt })];
 }
 
 function endOf(delivery: DeliveryDetailsAnswer, window: RetryWindow, attempts: readonly AttemptAnswer[]): number {

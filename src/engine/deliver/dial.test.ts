@@ -53,7 +53,8 @@ describe("over TLS", () => {
 
   test("connections are reused, and large bodies pass in both directions", async () => {
     const there = await secured("valid", {
-      onRequest: (socket, _, request) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${request.length}\r\n\r\n${request}`),
+      onRequest: (socket, _, request) =>
+        socket.write(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=3600\r\nContent-Length: ${request.length}\r\n\r\n${request}`),
     });
     const from = sender({ trust: trusting() });
     for (const size of [10, 300_000, 10]) {

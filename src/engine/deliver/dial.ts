@@ -96,9 +96,9 @@ function systemAuthorities(): string[] {
   }
 }
 
-// Loopback accepts or refuses at once. If it takes longer, this process is busy, and giving up on the address would only
-// end in the refusal of the other one. Half of the usual deadline.
-const loopbackAttemptMs = 2_500;
+// Loopback accepts or refuses at once. If it takes longer, this process is busy, and giving up on the address would only end in the
+// refusal of the other one. Longer than any deadline: the attempt's own decides.
+const loopbackAttemptMs = 2 ** 31 - 1;
 
 const loopback = [
   { address: "127.0.0.1", family: 4 },

@@ -13,7 +13,7 @@ function howMany(probe: Probe): number {
 const load = { requests: 200, atOnce: 20 };
 const connectionsAtOnce = 100;
 
-async function inSequence(probe: Probe, connection: "kept" | "fresh"): Promise<Recorded[]> {
+async function inSequence(probe: Probe, connection: "kept" | "close"): Promise<Recorded[]> {
   const sent: Recorded[] = [];
   for (let nth = 0; nth < howMany(probe); nth += 1) {
     const one = await probe.send(probe.track(probe.token()), { connection });
@@ -24,7 +24,7 @@ async function inSequence(probe: Probe, connection: "kept" | "fresh"): Promise<R
 }
 
 /** One bad answer among good ones can be chance, the same failure at the second round is not. */
-async function mustAllBeAccepted(probe: Probe, connection: "kept" | "fresh", where: string): Promise<Outcome> {
+async function mustAllBeAccepted(probe: Probe, connection: "kept" | "close", where: string): Promise<Outcome> {
   for (let round = 0; ; round += 1) {
     const sent = await inSequence(probe, connection);
     const failed = sent.find((one) => !isAccepted(one) || one.error !== null);
@@ -94,7 +94,7 @@ export const connectionChecks: Check[] = [
     title: "Answers on a new connection for each request",
     group: "Connections",
     phase: "together",
-    run: (probe) => mustAllBeAccepted(probe, "fresh", "on a connection of its own"),
+    run: (probe) => mustAllBeAccepted(probe, "close", "on a connection of its own"),
   },
   {
     id: "slow-request",

@@ -90,6 +90,8 @@ export class CannotCheck extends Error {}
 const defaultTimeoutMs = 5_000;
 /** As many at once as a small receiver answers without being under load. */
 const besideEachOther = 8;
+/** A receiver that takes longer gets checks beside each other that might bring it down, or the whole would take minutes. */
+const slowMs = 500;
 /** A report shows the first and the last requests of a check, not two hundred. */
 const shownRequests = 12;
 
@@ -197,12 +199,8 @@ class Run {
       if (check.id === "answers") await this.#learn();
     }
     await this.#together(this.#of("together"), await this.#atOnce());
-    for (const phase of ["alone", "load"] as const) {
-      for (const check of this.#of(phase)) {
-        await this.#one(check);
-        await this.#noticeEnd(check);
-      }
-    }
+    await this.#together(this.#of("alone"), this.#receiver.usualMs > slowMs ? 3 : 1);
+    await this.#together(this.#of("load"), 1);
     const down = this.#reason;
     for (const check of this.#of("last")) {
       // Whether it came back is what this check is for.
@@ -220,7 +218,10 @@ class Run {
     const waiting = [...list];
     await Promise.all(
       Array.from({ length: atOnce }, async () => {
-        for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) await this.#one(check);
+        for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
+          await this.#one(check);
+          if (check.phase !== "together") await this.#noticeEnd(check);
+        }
       }),
     );
   }

@@ -37,7 +37,8 @@ export type RequestSpec = {
   hangUp?: HangUpManner | undefined;
   /** How long the receiver gets before a hang-up `while-working` or `without-reading`. */
   waitMs?: number | undefined;
-  connection?: "kept" | "fresh" | undefined;
+  /** `kept`: on one that has carried requests, when the receiver keeps it. `close`: on a new one, which the request asks to close. */
+  connection?: "kept" | "close" | undefined;
   /** So many of the same request, on connections that are open before the first byte is sent. */
   copies?: number | undefined;
   /** Sent again so many times in all while it is answered 5xx, 408 or 429, or not at all: the caller does that. */
@@ -59,8 +60,9 @@ export async function performRequest(wire: Wire, spec: RequestSpec, secret: stri
     body,
     slow: spec.slow === true ? { ...slowly, bytes: Math.max(slowly.bytes, Math.ceil(body.byteLength / 30)) } : undefined,
     hangUp: hangUpOf(spec),
+    connection: spec.connection,
   };
-  const results = spec.copies === undefined ? [await wire.send(request, spec.connection)] : await sendCopies(wire, request, spec);
+  const results = spec.copies === undefined ? [await wire.send(request)] : await sendCopies(wire, request, spec);
   return results.map((result) => ({ ...result, spec }));
 }
 
@@ -81,7 +83,7 @@ function headersOf(spec: RequestSpec, body: Uint8Array, secret: string | null): 
   const given = Object.entries(spec.headers ?? {});
   const has = (name: string): boolean => given.some(([one]) => one.toLowerCase() === name);
   const headers: [string, string][] = [["User-Agent", `${defaultSettings.vendor}/1.0`]];
-  if (body.byteLength > 0 && !has("content-type")) headers.push(["Content-Type", "application/json"]);
+  if (spec.method !== "GET" && !has("content-type")) headers.push(["Content-Type", "application/json"]);
   const signature = signatureOf(spec, body, secret);
   if (signature !== null) headers.push(["X-Signature", signature]);
   return [...headers, ...given];

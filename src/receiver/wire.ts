@@ -22,6 +22,8 @@ export type WireRequest = {
   /** The body goes out in pieces of this many bytes, so many milliseconds apart. */
   slow?: { bytes: number; everyMs: number } | undefined;
   hangUp?: HangUp | undefined;
+  /** `kept`: on one connection after the other, as long as the receiver keeps it. `close`: on a new one that ends with the request. */
+  connection?: "kept" | "close" | undefined;
 };
 
 export type WireResult = {
@@ -40,8 +42,7 @@ export type WireResult = {
 export type OpenConnection = { send(request: WireRequest): Promise<WireResult>; close(): void };
 
 export type Wire = {
-  /** On a kept connection when there is one; `fresh` opens one for this request. */
-  send(request: WireRequest, connection?: "kept" | "fresh"): Promise<WireResult>;
+  send(request: WireRequest): Promise<WireResult>;
   open(): Promise<OpenConnection | WireResult>;
   close(): void;
 };
@@ -52,23 +53,27 @@ const nothing = new Uint8Array(0);
 export function createWire({ url, trust, timeoutMs }: { url: string; trust: Trust; timeoutMs: number }): Wire {
   const target = parseTarget(url);
   if (target === null) throw new Error(`${url} is not a full http or https URL.`);
-  const kept = createSender({ trust });
-  const fresh = createSender({ trust, maxIdle: 0 });
-  const open = async (): Promise<OpenConnection | WireResult> => {
+  const sender = createSender({ trust });
+  let last: RawConnection | null = null;
+  const open = async (): Promise<RawConnection | WireResult> => {
     const connection = new RawConnection(target, trust, timeoutMs);
     return (await connection.ready) ?? connection;
   };
   return {
-    async send(request, connection = "kept") {
-      const isPlain = request.method === "POST" && request.slow === undefined && request.hangUp === undefined;
-      if (isPlain) return post(connection === "kept" ? kept : fresh, url, request, timeoutMs);
-      const opened = await open();
-      return "send" in opened ? opened.send(request) : opened;
+    async send(request) {
+      const { method, slow, hangUp, connection } = request;
+      if (method === "POST" && slow === undefined && hangUp === undefined && connection === undefined) return post(sender, url, request, timeoutMs);
+      const opened = connection === "kept" && last?.isFree === true ? last : await open();
+      if (!(opened instanceof RawConnection)) return opened;
+      if (connection === "kept") last = opened;
+      const result = await opened.send(request);
+      if (connection !== "kept") opened.close();
+      return result;
     },
     open,
     close() {
-      kept.close();
-      fresh.close();
+      sender.close();
+      last?.close();
     },
   };
 }
@@ -92,20 +97,21 @@ async function post(sender: Sender, url: string, { headers, body }: WireRequest,
   };
 }
 
-/** One socket, one request. */
+/** One socket, and one request at a time. */
 class RawConnection implements OpenConnection {
   /** The failure when it could not be opened. */
   readonly ready: Promise<WireResult | null>;
   readonly #target: Target;
   readonly #timeoutMs: number;
   readonly #socket: Socket;
-  readonly #parser = new ResponseParser();
+  #parser = new ResponseParser();
   #stage: Stage = "connecting";
   #startedAt = wallClockNow();
   #began = monotonic();
   #head = "";
   #hangUp: HangUp | undefined;
   #finish: (result: WireResult | null) => void = () => undefined;
+  #isEnded = false;
 
   constructor(target: Target, trust: Trust, timeoutMs: number) {
     this.#target = target;
@@ -128,11 +134,17 @@ class RawConnection implements OpenConnection {
     this.#socket.on("close", () => this.#ended());
   }
 
-  async send({ method, headers, body, slow, hangUp }: WireRequest): Promise<WireResult> {
+  /** It has carried a request, and the receiver keeps it. */
+  get isFree(): boolean {
+    return this.#parser.complete && this.#parser.keepAlive && !this.#isEnded;
+  }
+
+  async send({ method, headers, body, slow, hangUp, connection }: WireRequest): Promise<WireResult> {
+    this.#parser = new ResponseParser();
     this.#startedAt = wallClockNow();
     this.#began = monotonic();
     this.#hangUp = hangUp;
-    this.#head = this.#headOf(method, headers, body.byteLength);
+    this.#head = this.#headOf(method, headers, body.byteLength, connection === "close" ? "close" : "keep-alive");
     const result = await this.#untilFinished(() => void this.#write(body, slow));
     return result ?? this.#result("hung_up", null);
   }
@@ -141,11 +153,11 @@ class RawConnection implements OpenConnection {
     this.#socket.destroy();
   }
 
-  #headOf(method: string, headers: [string, string][], length: number): string {
+  #headOf(method: string, headers: [string, string][], length: number, connection: string): string {
     const [requestLine = "", host = ""] = this.#target.opening.split("\r\n");
     const lines = [requestLine.replace(/^POST/, method), host, ...headers.map(([name, value]) => `${name}: ${value}`)];
     if (length > 0 || method === "POST") lines.push(`Content-Length: ${length}`);
-    return `${lines.join("\r\n")}\r\n${this.#target.authorization}Connection: keep-alive\r\n\r\n`;
+    return `${lines.join("\r\n")}\r\n${this.#target.authorization}Connection: ${connection}\r\n\r\n`;
   }
 
   async #write(body: Uint8Array, slow: WireRequest["slow"]): Promise<void> {
@@ -190,24 +202,21 @@ class RawConnection implements OpenConnection {
     if (this.#hangUp?.after === "first-byte") this.#leave(this.#hangUp);
     else {
       this.#parser.push(buffer, length);
-      if (this.#parser.complete) this.#answered();
+      if (this.#parser.complete) this.#finish(this.#result("answered", null));
       else if (this.#parser.failure) this.#fail({ outcome: "connection_error", error: this.#parser.failure });
     }
     return true;
   }
 
-  #answered(): void {
-    this.#socket.destroy();
-    this.#finish(this.#result("answered", null));
-  }
-
   #ended(): void {
+    this.#isEnded = true;
     this.#parser.end();
-    if (this.#parser.complete) this.#answered();
+    if (this.#parser.complete) this.#finish(this.#result("answered", null));
     else this.#fail(closedFailure(this.#target, this.#stage, this.#parser.headComplete, this.#parser.progress));
   }
 
   #fail({ outcome, error }: Failure): void {
+    this.#isEnded = true;
     this.#socket.destroy();
     this.#finish(this.#result(outcome, error));
   }

@@ -3,7 +3,8 @@
 import { pause } from "../receiver/wire.ts";
 import { deadlineMs, tooSlow } from "./messages.ts";
 import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
-import { isAccepted, isCrash, type Probe, type Recorded } from "./probe.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
+import { type Probe, type Recorded } from "./probe.ts";
 
 /** Enough to show a receiver that closes, leaks or mixes up connections, and what a slow one can answer meanwhile. */
 function howMany(probe: Probe): number {

@@ -6,7 +6,8 @@
 import { pause } from "../receiver/wire.ts";
 import type { HangUpManner } from "../receiver/request.ts";
 import { briefOf, did, fail, pass, skipped, times, warn, type Check, type Outcome } from "./outcome.ts";
-import { isAccepted, type Probe } from "./probe.ts";
+import { isAccepted } from "../receiver/request.ts";
+import { type Probe } from "./probe.ts";
 
 const hour = 3_600_000;
 /** At most so many messages with a failed request are sent again. */

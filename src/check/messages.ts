@@ -2,7 +2,8 @@
 
 import type { Json } from "../domain/json.ts";
 import { briefOf, did, fail, mustAccept, mustSurvive, pass, warn, type Check, type Outcome } from "./outcome.ts";
-import { answerOf, isAccepted, isCrash, type Probe, type Recorded } from "./probe.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
+import { answerOf, type Probe, type Recorded } from "./probe.ts";
 
 /** The documented deadline of the hosted service. */
 export const deadlineMs = 5_000;

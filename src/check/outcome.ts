@@ -1,6 +1,7 @@
 /** What a check says in the end, and the sentences that several checks share. */
 
-import { answerOf, isAccepted, isCrash, type Probe, type Recorded } from "./probe.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
+import { answerOf, type Probe, type Recorded } from "./probe.ts";
 import type { Advice } from "./advice.ts";
 
 export type Verdict = "pass" | "fail" | "warn" | "skipped";

@@ -5,7 +5,7 @@
 
 import type { JsonObject } from "../domain/json.ts";
 import { stableEffects, type Effects } from "../receiver/effects.ts";
-import { performRequest, type RequestSpec, type Sent } from "../receiver/request.ts";
+import { isRetried, performRequest, type RequestSpec, type Sent } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
 
 export type Receiver = {
@@ -126,19 +126,6 @@ export class Probe {
   async countOf(token: string, wanted = 1): Promise<number> {
     return (await this.effects([token], wanted)).get(token)?.count ?? 0;
   }
-}
-
-export function isAccepted({ status }: Sent): boolean {
-  return status !== null && status >= 200 && status < 300;
-}
-
-/** A server error, a reset, or no answer. */
-export function isCrash({ status }: Sent): boolean {
-  return status === null || status >= 500;
-}
-
-function isRetried(sent: Sent): boolean {
-  return isCrash(sent) || sent.status === 408 || sent.status === 429;
 }
 
 /** `204 in 4 ms`, or what went wrong. */

@@ -5,6 +5,7 @@
  */
 
 import { randomBytes, randomInt } from "node:crypto";
+import { headerPairsWithoutCredentials, leftOut, urlWithoutCredentials } from "../domain/credentials.ts";
 import { drawUnit } from "../domain/random.ts";
 import { createTrust, parseTarget, type Trust } from "../engine/deliver/dial.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
@@ -15,7 +16,8 @@ import { connectionChecks } from "./connection-checks.ts";
 import { exactlyOnceChecks } from "./exactly-once.ts";
 import { answerChecks, badRequestChecks, messageChecks } from "./messages.ts";
 import { skipped, type Check, type Outcome, type Verdict } from "./outcome.ts";
-import { isAccepted, Probe, type Receiver, type Recorded } from "./probe.ts";
+import { isAccepted } from "../receiver/request.ts";
+import { Probe, type Receiver, type Recorded } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
@@ -113,7 +115,7 @@ export async function runCheck(options: CheckOptions): Promise<CheckReport> {
   }
   const list = checks.flatMap(({ id }) => results.get(id) ?? []);
   return {
-    url,
+    url: urlWithoutCredentials(url),
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Math.round(monotonic() - began),
     seed,
@@ -327,7 +329,7 @@ function requestOf({
   ].filter((one) => one !== "");
   return {
     at: new Date(startedAt).toISOString(),
-    head: requestHead,
+    head: withoutCredentials(requestHead),
     body: spec.body,
     sentAs: manners.length === 0 ? null : manners.join(", "),
     outcome,
@@ -337,4 +339,12 @@ function requestOf({
     answerBody: Buffer.from(responseBody).toString("utf8").slice(0, 8_192),
     error: error?.message ?? null,
   };
+}
+
+/** The headers of a user may let others in. */
+function withoutCredentials(head: string): string {
+  return head.replace(/^([^:\r\n]+): (.*)$/gm, (line: string, name: string, value: string) => {
+    const [[, shown] = ["", value]] = headerPairsWithoutCredentials([[name, value.replace(/\r$/, "")]]);
+    return shown === leftOut ? `${name}: ${leftOut}\r` : line;
+  });
 }

@@ -2,7 +2,8 @@
 
 import type { SignatureManner } from "../receiver/request.ts";
 import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
-import { isAccepted, isCrash, type Probe, type Recorded } from "./probe.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
+import { type Probe, type Recorded } from "./probe.ts";
 
 type Forgery = { id: string; title: string; what: string; manners: readonly SignatureManner[]; why: string };
 
@@ -86,11 +87,18 @@ export const signatureChecks: Check[] = [
     needs: "secret",
     phase: "together",
     async run(probe) {
-      const sent = await probe.deliver(oddlyWritten(probe));
-      if (isAccepted(sent)) return pass(briefOf(sent));
+      const odd = await probe.deliver(oddlyWritten(probe));
+      if (!isAccepted(odd))
+        return fail(
+          briefOf(odd),
+          `The receiver ${did(odd)} to a valid message with spaces, escapes and another order of members, signed over its bytes. It probably parses the body and writes it again before it verifies. The signature covers the bytes as they came.`,
+          "verify-signature",
+        );
+      const padded = await probe.deliver(`\n  ${probe.track(probe.token())} \r\n`);
+      if (isAccepted(padded)) return pass(briefOf(odd));
       return fail(
-        briefOf(sent),
-        `The receiver ${did(sent)} to a valid message with spaces, escapes and another order of members, signed over its bytes. It probably parses the body and writes it again before it verifies. The signature covers the bytes as they came.`,
+        briefOf(padded),
+        `The receiver ${did(padded)} to a valid message with white space before and after it, signed over its bytes. It probably trims the body before it verifies. The signature covers the bytes as they came.`,
         "verify-signature",
       );
     },

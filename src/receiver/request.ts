@@ -49,6 +49,20 @@ export type RequestSpec = {
 
 export type Sent = WireResult & { spec: RequestSpec };
 
+export function isAccepted({ status }: Sent): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/** A server error, a reset, or no answer. */
+export function isCrash({ status }: Sent): boolean {
+  return status === null || status >= 500;
+}
+
+/** As the pipeline would. */
+export function isRetried(sent: Sent): boolean {
+  return isCrash(sent) || sent.status === 408 || sent.status === 429;
+}
+
 /** Thirty pieces or fewer, and about half a second for a message of the usual size. */
 const slowly = { bytes: 24, everyMs: 20 };
 

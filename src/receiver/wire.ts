@@ -62,7 +62,8 @@ export function createWire({ url, trust, timeoutMs }: { url: string; trust: Trus
   return {
     async send(request) {
       const { method, slow, hangUp, connection } = request;
-      if (method === "POST" && slow === undefined && hangUp === undefined && connection === undefined) return post(sender, url, request, timeoutMs);
+      if (method === "POST" && slow === undefined && hangUp === undefined && connection === undefined)
+        return post(sender, url, request, timeoutMs);
       const opened = connection === "kept" && last?.isFree === true ? last : await open();
       if (!(opened instanceof RawConnection)) return opened;
       if (connection === "kept") last = opened;

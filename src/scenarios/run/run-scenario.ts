@@ -103,6 +103,7 @@ export async function runScenario({ read, pipeline, seed, file, onReport, onStep
     reportSteps(report.steps.with(index, result));
     onStep?.(result);
   }
+  session.requests.close();
   const { now } = await pipeline.call("clock.get", {});
   return { ...report, state: report.steps.every(({ state }) => state === "passed") ? "passed" : "failed", endedAt: now };
 }

@@ -53,6 +53,7 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
   if ("lift" in step) await session.act(() => session.lift(step.lift));
   if ("retry" in step) return { outcome: `${await session.act(() => session.withDeliveries("retry", step.retry))} requeued` };
   if ("cancel" in step) return { outcome: `${await session.act(() => session.withDeliveries("cancel", step.cancel))} cancelled` };
+  if ("request" in step) return session.requests.take(step);
   if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };
   return {};
 }

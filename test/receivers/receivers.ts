@@ -113,6 +113,23 @@ export const receivers: readonly ReceiverEntry[] = [
   wrong("php", "get-fails", ["get"]),
 ];
 
+export type ShopEntry = {
+  name: string;
+  /** Null for the right one. */
+  bug: string | null;
+  /** The smallest schedule in which it shows. */
+  needs: string;
+};
+
+/** For searches: bugs that need several steps. */
+export const shops: readonly ShopEntry[] = [
+  { name: "right", bug: null, needs: "nothing is wrong in any schedule" },
+  { name: "race", bug: "marks-after-account", needs: "the first message of a user, which takes 20 ms, and a copy of it together with it" },
+  { name: "lost answer", bug: "remembers-in-memory", needs: "a message whose answer is lost, a restart, its retry" },
+  { name: "order of identifies", bug: "older-identify-wins", needs: "an identify, and then an older one of the same user" },
+  { name: "order of three", bug: "refunds-twice", needs: "Order Refunded, Order Completed, Cart Updated of one user, in this order" },
+];
+
 const folder = fileURLToPath(new URL("./", import.meta.url));
 const versionOf: Record<Language, readonly [string, string]> = {
   node: [process.execPath, "--version"],
@@ -167,6 +184,20 @@ export type RunningReceiver = { url: string; effectsUrl: string; secret: string;
 export async function startReceiver({ language, bug, style }: ReceiverEntry, secondMs = 1000): Promise<RunningReceiver> {
   const named = { bug, style, "second-ms": String(secondMs) };
   return startProgram(await commandOf(language), named);
+}
+
+export type ShopOptions = {
+  port?: number;
+  /** A file for its rows. */
+  data?: string;
+  /** How long the first message of a user takes, 20 if not given. */
+  accountMs?: number;
+};
+
+/** With `port` and `data` it can be started again where it was. */
+export function startShop({ bug }: ShopEntry, { port, data, accountMs }: ShopOptions = {}): Promise<RunningReceiver> {
+  const named = { bug, data, port: port?.toString(), "account-ms": accountMs?.toString() };
+  return startProgram([process.execPath, join(folder, "node-shop.ts")], named);
 }
 
 async function startProgram(

@@ -125,7 +125,7 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
   if (chosen.length === 0) return pass("no 5xx", `None of ${probe.receiver.sent.length} requests was answered 5xx.`);
   await Promise.all(
     chosen.map(async ([token, body]) => {
-      probe.names.set(token, `token${probe.names.size + 1}`);
+      probe.name(token);
       await probe.deliver(body);
     }),
   );
@@ -248,13 +248,22 @@ export const exactlyOnceChecks: Check[] = [
     group: "Exactly once",
     needs: "effects",
     answers: "any",
-    phase: "together",
+    phase: "last",
     async run(probe) {
       const token = probe.token();
       const body = probe.track(token, { timestamp: probe.time(4 * hour) });
       await probe.deliver(body);
       await probe.deliver(body);
-      const count = await probe.countOf(token);
+      // The very first message came before all the others of this run: a memory of the last few hundred has lost it.
+      const [first] = probe.receiver.sent;
+      const tokens = [token];
+      if (first !== undefined && isAccepted(first)) {
+        tokens.push(...first.tokens);
+        for (const one of first.tokens) probe.name(one);
+        await probe.deliver(first.spec.body);
+      }
+      const effects = await probe.effects(tokens);
+      const count = Math.max(...tokens.map((one) => effects.get(one)?.count ?? 0));
       if (count < 2) return pass("one effect");
       return warn(
         `took effect ${times(count)}`,

@@ -53,8 +53,13 @@ export class Probe {
 
   token(): string {
     const token = this.receiver.drawToken();
-    this.names.set(token, `token${this.names.size === 0 ? "" : this.names.size + 1}`);
+    this.name(token);
     return token;
+  }
+
+  /** A token of another check, when one of its messages is sent again. */
+  name(token: string): void {
+    this.names.set(token, `token${this.names.size === 0 ? "" : this.names.size + 1}`);
   }
 
   /** A time before now, as the timestamp of a message. */
@@ -106,6 +111,19 @@ export class Probe {
     for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
       await pause(betweenTriesMs * nth);
       last = await this.send(body, { ...spec, tries }, nth);
+    }
+    return last;
+  }
+
+  /**
+   * The same with a new message at each try: a receiver that broke on the first may take a copy of it for one that it has done. Returns
+   * the first that did not fail, or the last.
+   */
+  async deliverNew(write: (token: string) => string, spec: Omit<Partial<RequestSpec>, "body"> = {}): Promise<Recorded> {
+    let last = await this.send(write(this.token()), spec);
+    for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
+      await pause(betweenTriesMs * nth);
+      last = await this.send(write(this.token()), spec);
     }
     return last;
   }

@@ -55,9 +55,14 @@ function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing
     url,
     ...given,
     ...(Object.keys(own).length === 0 ? {} : { headers: own }),
-    body: [...names].reduce((text, [token, name]) => text.replaceAll(token, `{{${name}}}`), body),
+    body: withNames(body, names),
+    ...(rest.otherBody === undefined ? {} : { otherBody: withNames(rest.otherBody, names) }),
     ...(answers === "any" || spec.hangUp !== undefined ? {} : { answers }),
   };
+}
+
+function withNames(text: string, names: ReadonlyMap<string, string>): string {
+  return [...names].reduce((named, [token, name]) => named.replaceAll(token, `{{${name}}}`), text);
 }
 
 /** Static headers may hold credentials, so a file names the variable that does. */

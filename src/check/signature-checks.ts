@@ -41,7 +41,10 @@ const forgeries: Forgery[] = [
 async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Promise<Outcome> {
   const sent: Recorded[] = [];
   for (const signature of manners) {
-    const one = await probe.deliver(probe.track(probe.token()), { signature });
+    const otherBody = probe.track(probe.token());
+    // Only the signature of a message that the receiver has seen and accepted can be found in its memory.
+    if (signature === "of-other-body") await probe.deliver(otherBody);
+    const one = await probe.deliver(probe.track(probe.token()), { signature, ...(signature === "of-other-body" ? { otherBody } : {}) });
     sent.push(one);
     if (isAccepted(one)) return fail(briefOf(one), `The receiver ${did(one)} to a message with ${what}. ${why}`, "verify-signature");
   }

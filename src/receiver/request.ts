@@ -32,6 +32,8 @@ export type RequestSpec = {
   body: string;
   /** Left out: no signature. */
   signature?: SignatureManner | undefined;
+  /** The body whose signature `of-other-body` takes. */
+  otherBody?: string | undefined;
   /** In small pieces. */
   slow?: boolean | undefined;
   hangUp?: HangUpManner | undefined;
@@ -103,7 +105,7 @@ function headersOf(spec: RequestSpec, body: Uint8Array, secret: string | null): 
   return [...headers, ...given];
 }
 
-function signatureOf({ signature, body: text }: RequestSpec, body: Uint8Array, secret: string | null): string | null {
+function signatureOf({ signature, body: text, otherBody = `${text} ` }: RequestSpec, body: Uint8Array, secret: string | null): string | null {
   if (signature === undefined || signature === "missing") return null;
   if (signature === "empty") return "";
   if (secret === null) throw new Error("The request needs a signature, and there is no shared secret.");
@@ -117,7 +119,7 @@ function signatureOf({ signature, body: text }: RequestSpec, body: Uint8Array, s
     case "last-digit":
       return valid.slice(0, -1) + (valid.endsWith("0") ? "1" : "0");
     case "of-other-body":
-      return sign(key, Buffer.from(`${text} `));
+      return sign(key, Buffer.from(otherBody));
     case "truncated":
       return valid.slice(0, 8);
     case "first-half":

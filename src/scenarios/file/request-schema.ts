@@ -17,6 +17,7 @@ const request = members({
   signature: oneOf(signatures)
     .optional()
     .describe("X-Signature, with the shared secret from the environment variable HOOKYARD_SECRET. No signature when left out."),
+  otherBody: text.optional().describe("The body whose signature of-other-body takes."),
   slow: z.boolean({ error: "true or false" }).optional().describe("In small pieces."),
   hangUp: oneOf(hangUps).optional().describe("When the connection ends without an answer that is read."),
   waitMs: whole(0, 60_000).optional().describe("Before a hang-up while-working or without-reading."),

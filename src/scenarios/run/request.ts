@@ -29,6 +29,7 @@ export class Requests {
     const spec: RequestSpec = {
       ...rest,
       body: this.fill(body),
+      ...(rest.otherBody === undefined ? {} : { otherBody: this.fill(rest.otherBody) }),
       ...(headers === undefined
         ? {}
         : { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.fill(value)])) }),

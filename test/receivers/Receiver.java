@@ -86,11 +86,7 @@ public class Receiver {
         if (!knownTypes.contains(type)) return 200;
         Object key = type.equals("delete") ? "delete " + message.get("userId") : message.get("messageId");
         if (key == null) return 400;
-<<<<<<< HEAD
-        if (queued.add(key.toString())) worker.schedule(() -> work(type, message), 150, TimeUnit.MILLISECONDS);
-=======
         if (queued.add(key.toString())) worker.schedule(() -> work(type, message), 1, TimeUnit.SECONDS);
->>>>>>> receivers
         return 202;
     }
 

@@ -72,8 +72,6 @@ const notRefused = async (client: ReceiverClient): Promise<boolean> => (await cl
 export const proofs: Readonly<Record<string, Proof>> = {
   "signature-not-verified": accepts(() => "0".repeat(40)),
   "signature-length": accepts(() => "0".repeat(40)),
-<<<<<<< HEAD
-=======
   "signature-cache": {
     async shows(client) {
       const seen = client.message("track");
@@ -82,7 +80,6 @@ export const proofs: Readonly<Record<string, Proof>> = {
     },
   },
   "verifies-after-work": takesEffect(1, (client, body) => client.post(body, { "x-signature": "" })),
->>>>>>> receivers
   "signature-prefix": accepts((valid) => valid.slice(0, 20)),
   "missing-signature-accepted": accepts(() => ""),
   "verifies-restringified": answersBody(401, (message) => message.replaceAll(":", ": ")),
@@ -142,14 +139,11 @@ export const proofs: Readonly<Record<string, Proof>> = {
     const timestamp = new Date(Date.now() - 4 * 3_600_000).toISOString();
     return twice(client, JSON.stringify({ ...JSON.parse(body), timestamp }));
   }),
-<<<<<<< HEAD
-=======
   "hundred-ids": takesEffect(2, async (client, body) => {
     await client.post(body);
     for (let count = 0; count < 100; count++) await client.post(client.message("track"));
     await client.post(body);
   }),
->>>>>>> receivers
   "fails-after-work": takesEffect(2, (client, body) => twice(client, JSON.stringify({ ...JSON.parse(body), type: "group" }))),
   "claimed-then-failed": takesEffect(0, (client, body) => twice(client, JSON.stringify({ ...JSON.parse(body), type: "screen" }))),
   "older-identify-wins": {
@@ -166,8 +160,6 @@ export const proofs: Readonly<Record<string, Proof>> = {
   "global-lock": slowTogether(20),
   "connection-limit": { shows: async (client) => (await client.onManyConnections(60)).includes(0) },
   "second-request-reset": { shows: async (client) => String(await client.onOneConnection(2)) === "200,0" },
-<<<<<<< HEAD
-=======
   "no-content-with-body": { shows: async (client) => (await client.onOneConnection(2)).includes(0) },
   "leaks-when-hung-up": {
     secondMs: longSecondMs,
@@ -177,7 +169,6 @@ export const proofs: Readonly<Record<string, Proof>> = {
       return (await client.post(client.message("track"))) === 503;
     },
   },
->>>>>>> receivers
   "connection-close-reset": { shows: async (client) => String(await client.onOneConnection(1, "close")) === "0" },
   "leaks-when-refusing": {
     async shows(client) {

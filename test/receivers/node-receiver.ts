@@ -25,13 +25,6 @@ const profiles = new Map<string | undefined, Effect>();
 const done = new Map<string, string>();
 const answering = new Map<string, Promise<void>>();
 const requestsOf = new WeakMap<Socket, number>();
-<<<<<<< HEAD
-
-function isAccepted(body: Buffer, signature: string | undefined): boolean {
-  const digest = (text: string): string => createHmac("sha1", secret).update(text).digest("hex");
-  switch (bug) {
-    case "signature-not-verified":
-=======
 /** Messages whose copies are refused meanwhile. */
 const working = new Set<string>();
 const validSignatures = new Set<string | undefined>();
@@ -43,7 +36,6 @@ function isValid(body: Buffer, signature: string | undefined): boolean {
   switch (bug) {
     case "signature-not-verified":
     case "verifies-after-work":
->>>>>>> receivers
       return true;
     case "signature-prefix":
       return signature !== undefined && signature !== "" && digest(body.toString()).startsWith(signature);
@@ -51,12 +43,9 @@ function isValid(body: Buffer, signature: string | undefined): boolean {
       return signature === digest(JSON.stringify(parseMessage(body)));
     case "verifies-latin1":
       return signature === digest(body.toString("latin1"));
-<<<<<<< HEAD
-=======
     case "signature-cache":
       if (isSigned(body, signature, secret)) validSignatures.add(signature);
       return validSignatures.has(signature);
->>>>>>> receivers
     default:
       return isSigned(body, signature, secret);
   }
@@ -101,10 +90,6 @@ async function takeEffect(message: Message, key: string, response: ServerRespons
   }
   if (done.has(key)) return;
   if (bug === "duplicate-race") await seconds(0.1);
-<<<<<<< HEAD
-  handlers[message.type]?.(message);
-  done.set(key, message.timestamp);
-=======
   if (bug === "leaks-when-hung-up") {
     await seconds(0.1);
     if (response.destroyed) leaked += 1;
@@ -113,7 +98,6 @@ async function takeEffect(message: Message, key: string, response: ServerRespons
   handlers[message.type]?.(message);
   done.set(key, message.timestamp);
   if (bug === "hundred-ids") for (const oldest of [...done.keys()].slice(0, -100)) done.delete(oldest);
->>>>>>> receivers
   if (bug === "ten-minute-memory") {
     for (const [key, timestamp] of done) if (Date.parse(timestamp) < Date.now() - 600_000) done.delete(key);
   }
@@ -135,19 +119,12 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   const isJson = headers["content-type"]?.includes("json") === true;
   if (bug === "content-type-crash" && !isJson) throw new Error("There is no body to verify.");
   if (bug === "body-limit" && body.length > 16_384) return 413;
-<<<<<<< HEAD
-  if (!isAccepted(body, headers["x-signature"] as string | undefined)) return 401;
-  const message = parseMessage(body);
-  if (message === null && bug === "bad-json-exit") process.exit(1);
-  if (message === null) return 400;
-=======
   const signature = headers["x-signature"] as string | undefined;
   if (!isValid(body, signature)) return 401;
   const message = parseMessage(body);
   if (message === null && bug === "bad-json-exit") process.exit(1);
   if (message === null) return 400;
   if (leaked >= 3) return 503;
->>>>>>> receivers
   if (bug === "too-slow") await seconds(6);
   if (style === "slow") await seconds(1.5);
   if (bug === "delete-not-found" && message.type === "delete") return 404;
@@ -157,10 +134,6 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   }
   const key = keyOf(message);
   if (key === undefined) return 400;
-<<<<<<< HEAD
-  await takeEffect(message, key, response);
-  return 200;
-=======
   if (style === "conflict" && !done.has(key)) {
     if (working.has(key)) return 409;
     working.add(key);
@@ -169,7 +142,6 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   }
   await takeEffect(message, key, response);
   return bug === "verifies-after-work" && !isSigned(body, signature, secret) ? 401 : 200;
->>>>>>> receivers
 }
 
 const server = createServer((request, response) => {
@@ -177,12 +149,6 @@ const server = createServer((request, response) => {
     response.setHeader("content-type", "application/json").end(JSON.stringify([...profiles.values(), ...effects]));
     return;
   }
-<<<<<<< HEAD
-  const answer = (status: number): void => void (status > 0 && response.writeHead(status).end());
-  if (request.url !== "/hooks") answer(404);
-  else receive(request, response).then(answer, () => answer(500));
-});
-=======
   const answer = (status: number): void => {
     if (style === "page") response.setHeader("content-type", "text/html; charset=utf-8");
     if (status > 0) response.writeHead(status).end(style === "page" ? "OK" : "");
@@ -195,6 +161,5 @@ if (style === "conflict") {
   server.maxRequestsPerSocket = 3;
   server.keepAliveTimeout = 50;
 }
->>>>>>> receivers
 if (bug === "connection-limit") server.maxConnections = 50;
 listen(server, Number(port));

@@ -104,15 +104,11 @@ export class ReceiverClient {
     while (statuses.length < count) {
       const body = this.message("track", { properties: { token: this.token() } });
       socket.write(this.#request(body, connection));
-<<<<<<< HEAD
-      const answers = (): string[] => [...received.matchAll(/HTTP\/1\.\d (\d{3}) /g)].map(([, status = ""]) => status);
-=======
       // An answer that something else precedes is none.
       const answers = (): string[] =>
         [...received.matchAll(/HTTP\/1\.\d (\d{3}) /g)].map(({ index, 1: status = "" }) =>
           /[^\n]/.test(received.charAt(index - 1)) ? "0" : status,
         );
->>>>>>> receivers
       while (answers().length <= statuses.length && !socket.closed) await happens(socket, "data", "close");
       statuses.push(Number(answers()[statuses.length] ?? 0));
     }

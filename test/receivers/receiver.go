@@ -184,13 +184,6 @@ func answer(w http.ResponseWriter) {
 func listEffects(w http.ResponseWriter, _ *http.Request) {
 	lock.Lock()
 	defer lock.Unlock()
-<<<<<<< HEAD
-	rows := append([]effect{}, effects...)
-	for _, profile := range profiles {
-		rows = append(rows, profile)
-	}
-	json.NewEncoder(w).Encode(map[string]any{"count": len(rows), "store": map[string]any{"rows": rows}})
-=======
 	byUser := map[string][]effect{}
 	for id, profile := range profiles {
 		byUser[id] = []effect{profile}
@@ -203,7 +196,6 @@ func listEffects(w http.ResponseWriter, _ *http.Request) {
 		users = append(users, map[string]any{"account": len(users) + 1, "events": events})
 	}
 	json.NewEncoder(w).Encode(map[string]any{"count": len(users), "store": map[string]any{"users": users}})
->>>>>>> receivers
 }
 
 func main() {

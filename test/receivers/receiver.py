@@ -132,11 +132,8 @@ class Receiver(BaseHTTPRequestHandler):
         self.send_response(status)
         if status != 204:
             self.send_header("Content-Length", str(len(text)))
-<<<<<<< HEAD
-=======
         elif bug == "no-content-with-body":
             text = b"OK"
->>>>>>> receivers
         self.end_headers()
         self.wfile.write(text)
 

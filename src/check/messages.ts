@@ -156,7 +156,10 @@ async function withoutEffect(
   // The effect of a deletion is a line more, or the user's lines gone.
   const deletions = accepted.filter(({ type }) => type === "delete");
   const wanted = Math.max(0, ...deletions.map(({ token }) => (known.get(token) ?? "").split("\n").length + 1));
-  const after = await probe.effects(deletions.map(({ token }) => token), wanted);
+  const after = await probe.effects(
+    deletions.map(({ token }) => token),
+    wanted,
+  );
   const kept = deletions.filter(({ token }) => (after.get(token)?.found.join("\n") ?? "") === (known.get(token) ?? ""));
   for (const { token } of deletions) probe.found.delete(token);
   return kept.length === 0 ? ignored : [...ignored, kept.length === deletions.length ? "delete" : "the second of two deletes"];

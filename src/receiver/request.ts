@@ -105,7 +105,11 @@ function headersOf(spec: RequestSpec, body: Uint8Array, secret: string | null): 
   return [...headers, ...given];
 }
 
-function signatureOf({ signature, body: text, otherBody = `${text} ` }: RequestSpec, body: Uint8Array, secret: string | null): string | null {
+function signatureOf(
+  { signature, body: text, otherBody = `${text} ` }: RequestSpec,
+  body: Uint8Array,
+  secret: string | null,
+): string | null {
   if (signature === undefined || signature === "missing") return null;
   if (signature === "empty") return "";
   if (secret === null) throw new Error("The request needs a signature, and there is no shared secret.");

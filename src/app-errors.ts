@@ -13,7 +13,7 @@ export class PortTaken extends Error {
   readonly role: PortRole;
 
   constructor({ port, role }: { port: number; role: PortRole }) {
-    super(`Port ${port} is taken by another program.`);
+    super(`Port ${port} is in use by another program.`);
     this.port = port;
     this.role = role;
   }

@@ -4,10 +4,7 @@
  */
 
 import { createApi, type Api } from "./api/api.ts";
-import { createCore } from "./assembly/core.ts";
-import { createDelivery } from "./assembly/delivery.ts";
-import { createPeople } from "./assembly/people.ts";
-import { createPorts, type Addresses } from "./assembly/ports.ts";
+import { createCore, createDelivery, createPeople, createPorts, type Addresses, type Core } from "./assembly.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMessages } from "./engine/messages.ts";
@@ -43,7 +40,7 @@ export type App = {
   api: Api;
   /** Rejects with `PortTaken`. */
   start(): Promise<Addresses>;
-  /** Ends what is under way under a deadline, stores the rest, closes everything. */
+  /** Ends the work in progress under a deadline, stores the rest, and closes everything. */
   stop(): Promise<void>;
 };
 
@@ -103,7 +100,7 @@ export function createApp(options: AppOptions): App {
     report,
   });
   const rehearse = () => createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, report, version });
-  const api: Api = createApi({ pipeline, rehearse, scenarios, about: () => ({ version, ...addresses }), report });
+  const api: Api = createApi({ pipeline, rehearse, scenarios: scenarios.handlers, about: () => ({ version, ...addresses }), report });
 
   return {
     pipeline,
@@ -118,13 +115,7 @@ export function createApp(options: AppOptions): App {
       computations.start();
       deletions.start();
       upkeep.start();
-      let logged: string | null = null;
-      store.watch(() => {
-        changes.note("messages", null);
-        const trouble = store.trouble()?.message ?? null;
-        if (trouble !== logged) log(trouble ?? "The data file works again.");
-        logged = trouble;
-      });
+      watchStore(core, log);
       return addresses;
     },
     async stop() {
@@ -145,6 +136,16 @@ export function createApp(options: AppOptions): App {
       store.close();
     },
   };
+}
+
+function watchStore({ store, changes }: Core, log: (sentence: string) => void): void {
+  let logged: string | null = null;
+  store.watch(() => {
+    changes.note("messages", null);
+    const trouble = store.trouble()?.message ?? null;
+    if (trouble !== logged) log(trouble ?? "The data file works again.");
+    logged = trouble;
+  });
 }
 
 /** A pipeline for one run: in memory, on free ports, its clock paused at a time. */

@@ -18,7 +18,7 @@ export function makeDataDirectory(path: string): void {
   try {
     makeDirectory(path);
   } catch (error) {
-    throw new OpenError(`The data directory ${path} cannot be made: ${sentenceOf(error)}`);
+    throw new OpenError(`The data directory ${path} cannot be created: ${sentenceOf(error)}`);
   }
   restrictDirectory(path);
 }
@@ -93,11 +93,11 @@ function restrict(path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw new OpenError(
-      `Other users can read ${path}, and its rights cannot be changed: ${sentenceOf(error)}. Choose another --data directory.`,
+      `Other users can read ${path}, and its permissions cannot be changed: ${sentenceOf(error)}. Choose another --data directory.`,
     );
   }
   throw new OpenError(
-    `Other users can read ${path}, and its file system keeps no rights. Choose a --data directory on a file system that does.`,
+    `Other users can read ${path}, and its file system does not support permissions. Choose a --data directory on a file system that does.`,
   );
 }
 

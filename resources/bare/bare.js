@@ -9,7 +9,7 @@ async function ask(path) {
 }
 
 try {
-  if (token === null) throw new Error("The address has no token. Open the one that Hookyard printed at its start.");
+  if (token === null) throw new Error("The address has no token. Open the one that Hookyard printed when it started.");
   const [about, stats] = await Promise.all([ask("/api/about"), ask("/api/stats")]);
   for (const cell of document.querySelectorAll("[data-member]")) cell.textContent = about[cell.dataset.member] ?? "in memory only";
   document.querySelector("table").hidden = false;

@@ -4,8 +4,7 @@ import { z } from "zod";
 import type { App } from "../app.ts";
 import { createApp } from "../app.ts";
 import type { Call } from "../contract/call.ts";
-import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
-import { calls } from "../contract/contract.ts";
+import { calls, type AnswerOf, type CallName, type InputOf } from "../contract/contract.ts";
 import { errorAnswer } from "../contract/shapes.ts";
 import { createApi } from "./api.ts";
 
@@ -128,7 +127,7 @@ describe("the control API on the whole pipeline", () => {
     expect(await refused("deliveries.list", { cursor: due.nextCursor })).toEqual([
       400,
       "invalid",
-      "cursor: This is a cursor of `order: due`.",
+      "cursor: This cursor belongs to `order: due`.",
     ]);
     expect(await refused("deliveries.list", { order: "due" })).toEqual([400, "invalid", expect.stringContaining("state: waiting")]);
     for (const cursor of ["", "soon/dlv_000000001", `${soonest?.nextAttemptAt}`, `${soonest?.id}`])
@@ -147,6 +146,15 @@ describe("the control API on the whole pipeline", () => {
     expect((await ask("jobs.list", {})).items).toMatchObject([{ id }]);
     await ask("jobs.cancel", { id });
     expect((await ask("deliveries.get", { id: second?.id ?? "" })).attempts).toHaveLength(2);
+  });
+
+  test("counts what is being sent as not yet through", async () => {
+    await ask("clock.set", { mode: "paused" });
+    const source = await ask("sources.create", { name: "Web" });
+    const { url } = await ask("endpoints.create", { name: "Silent", steps: [{ do: "hang" }] });
+    await ask("destinations.create", { name: "Shop", sourceIds: [source.id], webhooks: [{ url }] });
+    await send(source.writeKey, { userId: "u", event: "A" });
+    await expect.poll(() => ask("stats.get", {})).toMatchObject({ deliveries: { byState: { sending: 1 } }, queueDepth: 1 });
   });
 
   test("has the documented settings until they are changed", async () => {
@@ -213,11 +221,14 @@ describe("the control API on the whole pipeline", () => {
     await ask("sources.delete", { id: source.id });
     expect(await refused("sources.get", { id: source.id })).toMatchObject([404, "not_found", expect.any(String)]);
 
+    await ask("retryProfiles.create", { name: "slow", windowMs: 2000 });
     const profile = await ask("retryProfiles.create", { name: "quick", windowMs: 1000 });
-    expect(await ask("retryProfiles.get", { id: "quick" })).toEqual(profile);
+    for (const id of ["quick", profile.id ?? ""]) expect(await ask("retryProfiles.get", { id })).toEqual(profile);
     await ask("retryProfiles.update", { id: profile.id ?? "", jitter: 0 });
     await ask("retryProfiles.delete", { id: profile.id ?? "" });
     expect(await refused("retryProfiles.delete", { id: "documented" })).toMatchObject([409, "built_in", expect.any(String)]);
+
+    expect(await ask("retryProfiles.get", { id: "slow" })).toMatchObject({ windowMs: 2000, builtIn: false });
 
     const endpoint = await ask("endpoints.create", { name: "A", steps: [{ do: "answer" }] });
     await ask("endpoints.update", { id: endpoint.id, after: "start-over" });
@@ -230,7 +241,9 @@ describe("the control API on the whole pipeline", () => {
     await ask("destinations.delete", { id: destination.id });
     await ask("settings.update", { seed: 7 });
     expect(await ask("settings.get", {})).toMatchObject({ seed: 7 });
-    await ask("catalog.list", {});
+    const [webhooks] = (await ask("catalog.list", {})).items;
+    expect(webhooks?.settings.filter(({ required }) => required).map(({ name }) => name)).toEqual(["webhooks"]);
+    expect(await ask("clock.set", { mode: "faster" })).toMatchObject({ mode: "faster", speed: 10 });
     await ask("endpoints.presets", {});
     expect(await ask("about.get", {})).toEqual({ version: "1.2.3", ...addresses });
   });

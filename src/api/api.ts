@@ -1,23 +1,18 @@
 /**
- * The control API: checks an input against the contract, calls the handler, and encodes what it returns. Its callers are the hosts, over HTTP now and over a message port in the desktop. It knows neither: no
- * headers, no tokens, no sockets. It never throws.
+ * The control API: checks an input against the contract, calls the handler, and encodes what it returns. The hosts call it,
+ * over HTTP or over a message port. It knows neither: no headers, no tokens, no sockets. It never throws.
  */
 
 import { z } from "zod";
 import type { AboutAnswer } from "../contract/pipeline.ts";
-import { type CallName, callNamed } from "../contract/contract.ts";
+import { callNamed, type CallName, type Handlers, type HandlersOf } from "../contract/contract.ts";
 import { checkInput } from "../contract/call.ts";
-import { type Problem, isProblem, notFound, problem } from "../domain/problem.ts";
-import type { Scenarios } from "../scenarios/scenarios.ts";
+import { isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import type { ChangeFeed, Pipeline } from "../engine/pipeline.ts";
 import { storeFailure } from "../engine/store-failure.ts";
-import { clockHandlers } from "./handlers/clock.ts";
 import { configurationHandlers, type Rehearsal } from "./handlers/configuration.ts";
 import { deliveryHandlers, messageHandlers } from "./handlers/messages.ts";
 import { audienceHandlers, computedTraitHandlers, deletionHandlers, profileHandlers } from "./handlers/people.ts";
-import { pipelineHandlers } from "./handlers/pipeline.ts";
-import { scenarioHandlers } from "./handlers/scenarios.ts";
-import { settingsHandlers } from "./handlers/settings.ts";
 import {
   clientHandlers,
   destinationHandlers,
@@ -26,7 +21,6 @@ import {
   sourceHandlers,
   workspaceHandlers,
 } from "./handlers/setup.ts";
-import type { Handlers } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
 
 export type ApiAnswer = { status: number; body: unknown };
@@ -47,7 +41,8 @@ export function createApi({
 }: {
   pipeline: Pipeline;
   rehearse: () => Rehearsal;
-  scenarios: Scenarios;
+  /** The handlers of the scenarios' calls. */
+  scenarios: HandlersOf<"scenarios" | "scenarioRuns">;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
   /** Told of everything unexpected. */
@@ -68,12 +63,11 @@ export function createApi({
     ...configurationHandlers(pipeline, rehearse),
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
-    ...scenarioHandlers(scenarios),
+    ...scenarios,
     ...audienceHandlers(pipeline),
     ...computedTraitHandlers(pipeline),
     ...deletionHandlers(pipeline),
   };
-  let document: unknown;
 
   return {
     call: async (name, input, caller) => {
@@ -91,12 +85,50 @@ export function createApi({
       }
     },
     changes: pipeline.changes,
-    openApi: () => (document ??= openApiDocument(about().version)),
+    openApi: () => openApiDocument(about().version),
   };
 }
 
-const internalProblem = problem(500, "internal", "Something went wrong inside Hookyard. Its log on standard error says what.");
+const internalProblem = problem(500, "internal", "Hookyard has a bug. Standard error has the details.");
 
 function refusal({ status, code, message, data }: Problem): ApiAnswer {
   return { status, body: data === undefined ? { code, message } : { code, message, data } };
+}
+
+const defaultSpeed = 10;
+
+function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
+  return {
+    "clock.get": () => clock.state(),
+    "clock.set": ({ mode, speed }) => (mode === "faster" ? clock.set(mode, speed ?? defaultSpeed) : clock.set(mode)),
+    "clock.advance": async (target, caller) => {
+      const advanced = await clock.advance(target, caller);
+      if (isProblem(advanced)) return advanced;
+      const { state, ran, endedEarly } = advanced;
+      return { ...state, ran, endedEarly };
+    },
+    "clock.cancelAdvance": () => clock.cancelAdvance(),
+  };
+}
+
+function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "pipeline"> {
+  return {
+    "stats.get": () => {
+      const { messages, deliveries } = pipeline.queries.stats();
+      const { queued, sending } = deliveries.byState;
+      return { messages, deliveries, rates: pipeline.rates(), queueDepth: queued + sending, trouble: pipeline.trouble()?.message ?? null };
+    },
+    "pipeline.settle": ({ timeoutMs }) => pipeline.settle(timeoutMs),
+    "pipeline.reset": async ({ what }) => {
+      await pipeline.reset(what);
+      return { what };
+    },
+  };
+}
+
+function settingsHandlers({ configuration }: Pipeline): HandlersOf<"settings"> {
+  return {
+    "settings.get": () => configuration.settings(),
+    "settings.update": (changes) => configuration.updateSettings(changes),
+  };
 }

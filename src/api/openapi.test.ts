@@ -53,6 +53,12 @@ test("what may be left out is not required", () => {
   expect(document.paths["/api/sources"]?.["post"]?.requestBody?.required).toBe(true);
 });
 
+test("a parameter has its description, and numbers have no bounds but their own", () => {
+  const [cursor] = document.paths["/api/messages"]?.["get"]?.parameters.filter(({ name }) => name === "limit") ?? [];
+  expect(cursor).toMatchObject({ schema: { type: "integer", minimum: 1, maximum: 1000 } });
+  expect(JSON.stringify(document)).not.toContain(String(Number.MAX_SAFE_INTEGER));
+});
+
 test("inputs are closed and answers are open", () => {
   expect(document.components.schemas["SourceDraft"]).toHaveProperty("additionalProperties", false);
   expect(document.components.schemas["Source"]).not.toHaveProperty("additionalProperties");

@@ -45,7 +45,7 @@ export function openApiDocument(version: string): Schema {
     info: {
       title: "Hookyard control API",
       version,
-      description: "Every call wants the token that Hookyard prints at its start, as `Authorization: Bearer <token>`.",
+      description: "Every call requires the token that Hookyard prints when it starts, as `Authorization: Bearer <token>`.",
     },
     security: [{ token: [] }],
     paths,
@@ -60,13 +60,7 @@ function json(schema: Schema): Schema {
 function parametersOf(members: z.ZodObject | null, place: "path" | "query", components: Record<string, Schema>): Schema[] {
   return Object.entries(members?.shape ?? {}).map(([name, schema]) => {
     const { description, ...rest } = schemaOf(schema as z.ZodType, components);
-    return {
-      name,
-      in: place,
-      required: place === "path" || !(schema as z.ZodType).safeParse(undefined).success,
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-    };
+    return { name, in: place, required: !(schema as z.ZodType).safeParse(undefined).success, description, schema: rest };
   });
 }
 
@@ -80,17 +74,11 @@ function schemaOf(schema: z.ZodType, components: Record<string, Schema>): Schema
   return properties.schema;
 }
 
-function rewritten(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(rewritten);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      // Whole numbers come with the bounds of what JavaScript can count, which say nothing to a reader.
-      .filter(([, member]) => member !== Number.MAX_SAFE_INTEGER && member !== Number.MIN_SAFE_INTEGER)
-      .map(([key, member]) =>
-        key === "$ref" && typeof member === "string"
-          ? [key, member.replace("#/$defs/", "#/components/schemas/")]
-          : [key, rewritten(member)],
-      ),
-  );
+/** Whole numbers come with the bounds of what JavaScript can count, which say nothing to a reader. */
+function rewritten(schema: object): unknown {
+  const text = JSON.stringify(schema, (key, member: unknown) => {
+    if (key === "$ref") return String(member).replace("#/$defs/", "#/components/schemas/");
+    return typeof member === "number" && Math.abs(member) === Number.MAX_SAFE_INTEGER ? undefined : member;
+  });
+  return JSON.parse(text);
 }

@@ -13,7 +13,9 @@ function served() {
     since: (sequence) => (sequence < 9 ? null : [10, 11, 12].filter((each) => each > sequence).map(change)),
     subscribe: (listener) => {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      return () => {
+        if (!listeners.delete(listener)) throw new Error("It has ended already.");
+      };
     },
   };
   const portApi = createPortApi({
@@ -35,6 +37,9 @@ test.each<[string, unknown]>([
   ["no name", '{"id":1}'],
   ["a number that is none", '{"id":"1","name":"about.get"}'],
   ["no place to go on", '{"watch":1}'],
+  ["a place that is none", '{"watch":1,"after":"soon"}'],
+  ["a watch whose number is none", '{"watch":"1","after":null}'],
+  ["nothing that ends", '{"unwatch":"1"}'],
 ])("what is no message is dropped: %s", async (_name, data) => {
   const { portApi, sent, listeners } = served();
   portApi.receive(data);

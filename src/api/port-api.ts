@@ -48,7 +48,6 @@ export function createPortApi({ api, send }: { api: Pick<Api, "call" | "changes"
     end() {
       open.abort();
       for (const unsubscribe of watches.values()) unsubscribe();
-      watches.clear();
     },
   };
 }

@@ -69,7 +69,7 @@ test.each([null, undefined, "u", [], 7])("%j in place of a call", (call) => {
 
 test.each(["delete", "toString"])("a call of the type %s", (type) => {
   expect(() => checkCall(type as CallType, { userId: "u" }, true)).toThrow(
-    expect.objectContaining({ message: `'${type}' is none of identify, track, page, screen, group, alias.`, field: "type" }),
+    expect.objectContaining({ message: `'${type}' is not one of identify, track, page, screen, group, alias.`, field: "type" }),
   );
 });
 

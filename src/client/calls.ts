@@ -56,7 +56,7 @@ const needed: Partial<Record<CallType, { field: string; text: string }>> = {
 
 /** Throws what is wrong with the call, first what is missing, then what is not of its kind. */
 export function checkCall(type: CallType, call: unknown, strict: boolean): Members {
-  if (!Object.hasOwn(fields, type)) throw invalid(`'${type as string}' is none of ${Object.keys(fields).join(", ")}.`, "type");
+  if (!Object.hasOwn(fields, type)) throw invalid(`'${type as string}' is not one of ${Object.keys(fields).join(", ")}.`, "type");
   if (typeof call !== "object" || call === null || Array.isArray(call)) throw invalid(`You must pass an object to ${type}.`, null);
   const members = call as Members;
   const first = needed[type];

@@ -76,7 +76,7 @@ function encodeMember(name: string, value: unknown): string | undefined {
     return encodeJson(value);
   } catch (error) {
     if (!(error instanceof TooDeepError)) throw error;
-    throw new AnalyticsError("invalid_call", `'${name}' is nested too deep, or refers to itself.`, name);
+    throw new AnalyticsError("invalid_call", `'${name}' is nested too deeply, or refers to itself.`, name);
   }
 }
 

@@ -1,24 +1,24 @@
 import { z } from "zod";
-import { audienceIds, destinationIds, profileIds, sourceIds } from "../domain/ids.ts";
-import type { Explanation } from "../domain/explain.ts";
+import { audienceIds, destinationIds, profileIds, sourceIds, computedTraitIds } from "../domain/ids.ts";
+import type { Explanation } from "../domain/rules.ts";
 import { defineCall } from "./call.ts";
-import { rule, sync } from "./rules.ts";
+import { rule, sync, computation } from "./rules.ts";
 import { anyMembers, byId, bytes, deleted, idOf, listOf, time } from "./shapes.ts";
 
 export const members = z
   .array(z.string().min(1).max(1000))
   .max(100_000)
-  .describe("The userIds of an audience that has a fixed list in place of a rule.");
+  .describe("The userIds of an audience that has a fixed list instead of a rule.");
 
-export const syncProgress = z
+const syncProgress = z
   .object({ done: z.int(), total: z.int().describe("Users to evaluate.") })
   .nullable()
-  .describe("Null while no sync is under way.");
+  .describe("Null while no sync is in progress.");
 
-export const lastSync = z
+const lastSync = z
   .object({ at: time, entered: z.int(), left: z.int() })
   .nullable()
-  .meta({ id: "LastSync", description: "The newest sync that has ended." });
+  .meta({ id: "LastSync", description: "The most recent completed sync." });
 
 const id = idOf(audienceIds);
 
@@ -84,7 +84,7 @@ export const audienceCalls = [
     name: "audiences.create",
     method: "POST",
     path: "/api/audiences",
-    summary: "Creates an audience and runs its first sync: an identify for every member. Answers when that is committed.",
+    summary: "Creates an audience and runs its first sync: an identify for every member. Returns after the commit.",
     body: audienceDraft,
     answer: audienceAnswer,
     status: 201,
@@ -102,7 +102,7 @@ export const audienceCalls = [
     method: "PATCH",
     path: "/api/audiences/{id}",
     summary:
-      "Changes what is given. Users who enter or leave by it are sent at the next sync, or immediately when the audience syncs after each event.",
+      "Changes the given members. Users who enter or leave as a result are sent at the next sync, or immediately when the audience syncs after each event.",
     params: byId(id),
     body: audienceChanges,
     answer: audienceAnswer,
@@ -141,13 +141,13 @@ export const audienceCalls = [
     name: "audiences.preview",
     method: "POST",
     path: "/api/audiences/preview",
-    summary: "How many users a rule that is not saved holds for, and some of them.",
+    summary: "Counts the users that match an unsaved rule, with a sample.",
     body: ruleOrMembers,
     reads: ["profiles"],
     answer: z.object({
       key: z.string().optional(),
       count: z.int(),
-      profiles: z.int().describe("All that were evaluated."),
+      profiles: z.int().describe("How many users were evaluated."),
       sample: z.array(user),
     }),
   }),
@@ -155,14 +155,109 @@ export const audienceCalls = [
     name: "audiences.explain",
     method: "POST",
     path: "/api/audiences/explain",
-    summary: "Why a rule holds for a user, or does not: each condition with the fact that decides it.",
+    summary: "Explains why a rule does or does not match a user: each condition with the fact that decides it.",
     body: z.strictObject({ rule, userId: z.string() }),
     reads: ["profiles", "clock"],
     answer: z.object({
       userId: z.string(),
       matches: z.boolean(),
-      until: time.nullable().describe("When time alone may change it."),
+      until: time.nullable().describe("When the result may change with time alone."),
       explained,
+    }),
+  }),
+] as const;
+
+const traitId = idOf(computedTraitIds);
+
+const computedTraitAnswer = z
+  .object({
+    id: traitId,
+    name: z.string(),
+    key: z.string().describe("The name in snake case: the trait that receivers get."),
+    computation,
+    sync,
+    destinationIds: z.array(idOf(destinationIds)),
+    sourceId: idOf(sourceIds).describe("The source of the kind `audience` that its messages come from."),
+    users: z.int().describe("How many users have a value."),
+    syncing: syncProgress,
+    lastSync: lastSync.describe("`entered` counts the values that were sent, `left` those that were removed."),
+    nextSyncAt: time.nullable(),
+    createdAt: time,
+  })
+  .meta({ id: "ComputedTrait" });
+
+const computedTraitDraft = z
+  .strictObject({
+    name: z.string().min(1).max(200),
+    computation,
+    destinationIds: z.array(idOf(destinationIds)).optional().describe("Every enabled destination when left out."),
+    sync: sync.optional().describe("`manual` when left out."),
+  })
+  .meta({ id: "ComputedTraitDraft" });
+
+export const computedTraitCalls = [
+  defineCall({
+    name: "computedTraits.list",
+    method: "GET",
+    path: "/api/computed-traits",
+    summary: "All computed traits.",
+    reads: ["computed-traits", "profiles"],
+    answer: listOf(computedTraitAnswer),
+  }),
+  defineCall({
+    name: "computedTraits.create",
+    method: "POST",
+    path: "/api/computed-traits",
+    summary: "Creates a computed trait and sends its value for every user who has one. Returns after the commit.",
+    body: computedTraitDraft,
+    answer: computedTraitAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "computedTraits.get",
+    method: "GET",
+    path: "/api/computed-traits/{id}",
+    summary: "One computed trait.",
+    params: byId(traitId),
+    answer: computedTraitAnswer,
+  }),
+  defineCall({
+    name: "computedTraits.update",
+    method: "PATCH",
+    path: "/api/computed-traits/{id}",
+    summary:
+      "Changes the given members. Values that change as a result are sent at the next sync, or immediately when it syncs after each event.",
+    params: byId(traitId),
+    body: computedTraitDraft.partial(),
+    answer: computedTraitAnswer,
+  }),
+  defineCall({
+    name: "computedTraits.delete",
+    method: "DELETE",
+    path: "/api/computed-traits/{id}",
+    summary: "Deletes a computed trait and its source. Nothing is sent; its messages stay.",
+    params: byId(traitId),
+    answer: deleted(traitId),
+  }),
+  defineCall({
+    name: "computedTraits.sync",
+    method: "POST",
+    path: "/api/computed-traits/{id}/sync",
+    summary: "Sends the values that changed since the last sync.",
+    params: byId(traitId),
+    answer: z.object({ entered: z.int().describe("Values sent."), left: z.int().describe("Removed values, sent as null.") }),
+  }),
+  defineCall({
+    name: "computedTraits.preview",
+    method: "POST",
+    path: "/api/computed-traits/preview",
+    summary: "The values of an unsaved computation: how many users have one, and a sample.",
+    body: z.strictObject({ computation, sample: z.int().min(0).max(100).default(10) }),
+    reads: ["profiles"],
+    answer: z.object({
+      count: z.int(),
+      profiles: z.int(),
+      sample: z.array(z.object({ profileId: idOf(profileIds), userId: z.string(), value: z.unknown() })),
     }),
   }),
 ] as const;

@@ -9,8 +9,8 @@ const advanceWith = <Time extends z.ZodType>(at: Time) =>
     .object({
       from: at,
       to: z.union([at, z.enum(["next-due", "idle"])]).describe("The target."),
-      now: at.describe("The present time of the clock."),
-      attempts: z.int().describe("Attempts made on the way."),
+      now: at.describe("The current time of the clock."),
+      attempts: z.int().describe("Attempts made during the advance."),
     })
     .nullable();
 
@@ -22,8 +22,8 @@ const clockAnswer = z
     now: time,
     mode,
     speed: z.number(),
-    nextDueAt: time.nullable().describe("When the next thing is due."),
-    advance: advanceWith(time).describe("The advance under way, or null."),
+    nextDueAt: time.nullable().describe("The next due time."),
+    advance: advanceWith(time).describe("The advance in progress, or null."),
   })
   .meta({ id: "Clock" });
 
@@ -40,8 +40,8 @@ export const clockCalls = [
     name: "clock.set",
     method: "POST",
     path: "/api/clock",
-    summary: "Sets the clock's mode. Ends a running advance immediately, and those that wait for their turn.",
-    body: z.strictObject({ mode, speed: z.literal([10, 60, 600]).optional().describe("Of `faster`: 10 when left out.") }),
+    summary: "Sets the clock's mode. Ends a running advance and all queued advances immediately.",
+    body: z.strictObject({ mode, speed: z.literal([10, 60, 600]).optional().describe("The speed of `faster`; 10 when left out.") }),
     answer: clockAnswer,
   }),
   defineCall({
@@ -49,21 +49,21 @@ export const clockCalls = [
     method: "POST",
     path: "/api/clock/advance",
     summary:
-      "Moves the clock on, and answers once it is there and what started on the way has ended. What comes in meanwhile is not waited for. Ends early when the caller closes the connection.",
+      "Advances the clock. Returns when the clock has reached the target and the work that started during the advance has ended; it does not wait for messages that arrive in the meantime. Ends early when the caller closes the connection.",
     body: z.union([z.strictObject({ byMs: z.int().min(0) }), z.strictObject({ to: z.enum(["next-due", "idle"]) })]),
     answer: clockAnswer.extend({
       ran: z.object({ attempts: z.int() }),
       endedEarly: z
         .object({ code: z.enum(["clock_set", "cancelled", "caller_gone", "stopping"]), message: z.string() })
         .nullable()
-        .describe("Why the clock did not get to the target, or null when it did."),
+        .describe("Why the clock did not reach the target, or null when it did."),
     }),
   }),
   defineCall({
     name: "clock.cancelAdvance",
     method: "DELETE",
     path: "/api/clock/advance",
-    summary: "Ends the advance under way, and those that wait for their turn. The clock stays where they had moved it.",
+    summary: "Ends the running advance and all queued advances. The clock keeps the time that it has reached.",
     answer: clockAnswer,
   }),
 ] as const;

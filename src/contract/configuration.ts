@@ -15,9 +15,9 @@ import { sourceDraft } from "./sources.ts";
 const configuredDestination = z
   .strictObject({
     name: z.string(),
-    sources: z.array(z.string()).describe("Their write keys; when reading, names will do."),
+    sources: z.array(z.string()).describe("Their write keys; an import also accepts their names."),
     webhooks: z.array(webhookDraft),
-    sharedSecret: z.string().nullable().optional().describe("Left out: stays as it is."),
+    sharedSecret: z.string().nullable().optional().describe("Unchanged when left out."),
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),
     payload: payloadShape.optional(),
@@ -77,15 +77,12 @@ export const configurationCalls = [
     method: "POST",
     path: "/api/configuration",
     summary:
-      "Makes what is new, changes what has the same write key, name or key, leaves everything else. A credential that is `left-out` stays as it is here.",
+      "Creates new objects, updates those with the same write key, name or key, and leaves everything else unchanged. A credential that is `left-out` keeps its current value.",
     body: configurationDocument,
     answer: z.object({
       created: z.int(),
       updated: z.int(),
-      missing: z
-        .array(z.string())
-        .optional()
-        .describe("Credentials that were left out of the document and are not known here: enter them."),
+      missing: z.array(z.string()).optional().describe("Credentials that the document leaves out and Hookyard does not have: enter them."),
     }),
   }),
 ] as const;

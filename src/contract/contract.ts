@@ -2,10 +2,9 @@
 
 import { aboutCalls, pipelineCalls, workspaceCalls } from "./pipeline.ts";
 import type { Call, CallAnswer, CallInput, CheckedInput, HandlerAnswer } from "./call.ts";
-import { audienceCalls } from "./audiences.ts";
+import { audienceCalls, computedTraitCalls } from "./audiences.ts";
 import { clientCalls } from "./clients.ts";
 import { clockCalls } from "./clock.ts";
-import { computedTraitCalls } from "./computed-traits.ts";
 import { configurationCalls } from "./configuration.ts";
 import { deletionCalls } from "./deletions.ts";
 import { deliveryCalls } from "./deliveries.ts";
@@ -17,6 +16,7 @@ import { retryProfileCalls } from "./retry-profiles.ts";
 import { scenarioCalls } from "./scenarios.ts";
 import { settingsCalls } from "./settings.ts";
 import { sourceCalls, unknownKeyCalls } from "./sources.ts";
+import type { Problem } from "../domain/problem.ts";
 
 const all = [
   ...aboutCalls,
@@ -46,10 +46,24 @@ export const calls = Object.fromEntries(all.map((call) => [call.name, call])) as
 
 export type CallName = keyof typeof calls;
 export type InputOf<Name extends CallName> = CallInput<(typeof calls)[Name]>;
-export type CheckedInputOf<Name extends CallName> = CheckedInput<(typeof calls)[Name]>;
+type CheckedInputOf<Name extends CallName> = CheckedInput<(typeof calls)[Name]>;
 export type AnswerOf<Name extends CallName> = CallAnswer<(typeof calls)[Name]>;
-export type HandlerAnswerOf<Name extends CallName> = HandlerAnswer<(typeof calls)[Name]>;
+type HandlerAnswerOf<Name extends CallName> = HandlerAnswer<(typeof calls)[Name]>;
 
 export function callNamed(name: string): Call | undefined {
   return Object.hasOwn(calls, name) ? calls[name as CallName] : undefined;
 }
+
+/**
+ * The shape of a handler: a checked input in, the engine's values or a problem out. The API encodes them. `caller` is aborted
+ * when the caller goes away.
+ */
+type Handler<Name extends CallName> = (
+  input: CheckedInputOf<Name>,
+  caller?: AbortSignal,
+) => HandlerAnswerOf<Name> | Problem | Promise<HandlerAnswerOf<Name> | Problem>;
+
+export type Handlers = { [Name in CallName]: Handler<Name> };
+
+/** The handlers of some areas: those whose names begin with `sources.` and the like. */
+export type HandlersOf<Area extends string> = { [Name in Extract<CallName, `${Area}.${string}`>]: Handler<Name> };

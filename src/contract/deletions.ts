@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { deletionIds, messageIds, sourceIds } from "../domain/ids.ts";
-import { deletionStates } from "../domain/deletion.ts";
+import { deletionStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { byId, cursorOf, deleted, idOf, page, pageOf, time } from "./shapes.ts";
 
@@ -20,11 +20,11 @@ const deletionAnswer = z
     users: z.array(
       z.object({
         userId: z.string(),
-        known: z.boolean().describe("Whether a profile with this userId was there."),
-        detail: z.string().describe("What was done, in a sentence."),
+        known: z.boolean().describe("Whether a profile with this userId existed."),
+        detail: z.string().describe("The result, in a sentence."),
         sourceIds: z
           .array(idOf(sourceIds))
-          .describe("The sources that know the user and have a destination enabled: one delete message each."),
+          .describe("The sources that know the user and have an enabled destination: one delete message each."),
         messageIds: z.array(idOf(messageIds)).describe("Of those delete messages, for `GET /api/messages/{id}`."),
       }),
     ),
@@ -47,7 +47,7 @@ export const deletionCalls = [
     name: "deletions.create",
     method: "POST",
     path: "/api/deletions",
-    summary: "Deletes users: a delete message for each source that knows them, their profiles go, and they are suppressed.",
+    summary: "Deletes users: creates a delete message for each source that knows them, deletes their profiles, and suppresses them.",
     body: z.strictObject({
       userIds: z.array(userId).min(1).max(5000),
       suppress: z.boolean().default(true).describe("Later messages of these users are rejected with the reason `suppressed`."),
@@ -68,7 +68,7 @@ export const deletionCalls = [
     name: "deletions.delete",
     method: "DELETE",
     path: "/api/deletions/{id}",
-    summary: "Forgets a deletion request. Its messages and suppressions stay.",
+    summary: "Removes a deletion request from the list. Its messages and suppressions stay.",
     params: byId(id),
     answer: deleted(id),
   }),
@@ -77,14 +77,14 @@ export const deletionCalls = [
     method: "GET",
     path: "/api/suppressions",
     summary: "Suppressed users, by userId.",
-    query: z.strictObject({ ...page(z.string()), search: z.string().optional().describe("From the beginning of the userId.") }),
+    query: z.strictObject({ ...page(z.string()), search: z.string().optional().describe("The start of the userId.") }),
     answer: pageOf(suppression, z.string()),
   }),
   defineCall({
     name: "suppressions.lift",
     method: "DELETE",
     path: "/api/suppressions/{userId}",
-    summary: "Messages of the user are accepted again.",
+    summary: "Lifts a suppression: messages of the user are accepted again.",
     params: z.strictObject({ userId: z.string() }),
     answer: z.object({ userId: z.string() }),
   }),

@@ -46,7 +46,7 @@ const listedDelivery = z
     anonymousId: z.string().nullable(),
     marks: z
       .array(z.object({ round: z.int(), startedAt: time, outcome: z.enum(outcomes) }))
-      .describe("Its rounds in short: of several attempts the success, else the longest."),
+      .describe("Its rounds, each with one attempt: the successful one, else the longest."),
   })
   .meta({ id: "ListedDelivery" });
 
@@ -68,7 +68,7 @@ const attempt = z
     retryable: z.boolean(),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     request: z.object({
-      sent: z.boolean().describe("False: not one byte left, and line, headers and body are empty."),
+      sent: z.boolean().describe("False when no byte was sent; line, headers and body are then empty."),
       method: z.string(),
       url: z.string(),
       startLine: z.string().describe("The request line exactly as it was sent."),
@@ -105,7 +105,7 @@ const job = z
     count: z.int().describe("How many deliveries matched."),
     total: z.int(),
     done: z.int(),
-    retried: z.int().describe("Requeued; the others had changed their state meanwhile."),
+    retried: z.int().describe("Requeued; the others had changed state in the meantime."),
   })
   .meta({ id: "Job" });
 
@@ -167,14 +167,14 @@ export const deliveryCalls = [
     name: "jobs.list",
     method: "GET",
     path: "/api/jobs",
-    summary: "Jobs since the start: those that run, and the newest hundred that have ended.",
+    summary: "Jobs since the start: the running ones, and the newest hundred that have ended.",
     answer: listOf(job),
   }),
   defineCall({
     name: "jobs.get",
     method: "GET",
     path: "/api/jobs/{id}",
-    summary: "How far a job is.",
+    summary: "The progress of a job.",
     params: byId(idOf(jobIds)),
     answer: job,
   }),

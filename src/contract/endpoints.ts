@@ -2,8 +2,20 @@ import { z } from "zod";
 import { destinationIds, endpointIds, receivedRequestIds } from "../domain/ids.ts";
 import { stepActions } from "../domain/configuration.ts";
 import { defineCall } from "./call.ts";
-import { messageType } from "./messages.ts";
-import { byId, bytes, cursorOf, deleted, headers, idOf, listOf, page, recordedHeaders, recordedPageOf, time } from "./shapes.ts";
+import {
+  byId,
+  bytes,
+  cursorOf,
+  deleted,
+  headers,
+  idOf,
+  listOf,
+  page,
+  recordedHeaders,
+  recordedPageOf,
+  time,
+  messageType,
+} from "./shapes.ts";
 
 const after = z.enum(["repeat-last", "start-over"]);
 
@@ -97,7 +109,7 @@ export const endpointCalls = [
     name: "endpoints.create",
     method: "POST",
     path: "/api/endpoints",
-    summary: "Makes a test endpoint.",
+    summary: "Creates a test endpoint.",
     body: endpointDraft,
     answer: endpointAnswer,
     status: 201,
@@ -114,7 +126,7 @@ export const endpointCalls = [
     name: "endpoints.update",
     method: "PATCH",
     path: "/api/endpoints/{id}",
-    summary: "Changes what is given.",
+    summary: "Changes the given members.",
     params: byId(id),
     body: endpointDraft.partial(),
     answer: endpointAnswer,
@@ -131,7 +143,7 @@ export const endpointCalls = [
     name: "endpoints.rewind",
     method: "POST",
     path: "/api/endpoints/{id}/rewind",
-    summary: "Back to the first step.",
+    summary: "Rewinds the program to its first step.",
     params: byId(id),
     answer: endpointAnswer,
   }),
@@ -139,7 +151,7 @@ export const endpointCalls = [
     name: "endpoints.requests",
     method: "GET",
     path: "/api/endpoints/{id}/requests",
-    summary: "What a test endpoint received, newest first.",
+    summary: "The received requests of a test endpoint, newest first.",
     params: byId(id),
     query: z.strictObject(page(cursor)),
     reads: ["received"],
@@ -149,7 +161,7 @@ export const endpointCalls = [
     name: "endpoints.clearRequests",
     method: "DELETE",
     path: "/api/endpoints/{id}/requests",
-    summary: "Forgets what it received.",
+    summary: "Deletes its received requests.",
     params: byId(id),
     answer: deleted(id),
   }),
@@ -157,7 +169,7 @@ export const endpointCalls = [
     name: "endpoints.presets",
     method: "GET",
     path: "/api/endpoint-presets",
-    summary: "Programs for the usual cases.",
+    summary: "Programs for common cases.",
     answer: listOf(
       z
         .object({

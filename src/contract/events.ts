@@ -8,10 +8,10 @@ export const change = z
   .object({
     sequence: z.int(),
     area: z.enum(changeAreas),
-    ids: z.array(z.string()).describe("What was made or changed; the newest hundred when there were more."),
-    count: z.int().describe("How many there were."),
+    ids: z.array(z.string()).describe("What was created or changed; at most the newest hundred."),
+    count: z.int().describe("The total number."),
     added: z.int().describe("Of `messages`: how many of them are new."),
-    advance: advanceText.optional().describe("Of `clock`: the advance under way, ten times a second at most; null when there is none."),
+    advance: advanceText.optional().describe("Of `clock`: the advance in progress, at most ten times a second; null when there is none."),
   })
   .meta({ id: "Change" });
 export type ChangeAnswer = z.output<typeof change>;

@@ -40,7 +40,7 @@ function sentence(issue: Issue, above: readonly PropertyKey[]): string {
     case "unrecognized_keys": {
       const unknown = issue.keys.map((key) => nameOf([...path, key])).join(", ");
       const known = issue.message === "" ? "nothing" : issue.message;
-      return `Unknown member ${unknown}. It is not part of this call; check its spelling. Known here: ${known}.`;
+      return `Unknown member ${unknown}. It is not part of this call; check its spelling. Known members: ${known}.`;
     }
     case "invalid_type":
     case "invalid_value":

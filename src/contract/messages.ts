@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { destinationIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { statusPattern } from "../domain/http-status.ts";
-import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
+import { messageStates, outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { deliveryDetails } from "./deliveries.ts";
-import { byId, bytes, cursorOf, idOf, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
+import { byId, bytes, cursorOf, idOf, messageType, oneOrMany, page, pageOf, recordedHeaders, time } from "./shapes.ts";
 
-export const messageType = z.enum(messageTypes).meta({ id: "MessageType" });
 export const messageState = z.enum(messageStates).meta({ id: "MessageState" });
 
 const id = idOf(messageIds);
@@ -24,19 +23,19 @@ export const messageSummary = z
     traits: z
       .string()
       .nullable()
-      .describe("What an identify sets, in short: `email, plan`, or `big_spenders: true` when it is one that is true or false."),
+      .describe("The names of an identify's traits: `email, plan`, or `big_spenders: true` for a single boolean."),
     receivedAt: time,
     timestamp: time,
     state: messageState,
     reason: z.string().nullable(),
     attempts: z.int().describe("How many were made."),
-    lastStatus: z.int().nullable().describe("Of the newest answer."),
+    lastStatus: z.int().nullable().describe("Of the newest response."),
     pinned: z.boolean(),
     replayOf: id.nullable(),
     nextAttemptAt: time.nullable().describe("The earliest of its deliveries' next rounds."),
     marks: z
       .array(z.object({ lane: z.int(), round: z.int(), outcome: z.enum(outcomes) }))
-      .describe("Its attempts in short: a lane per webhook, counted from 0, in the order of the rounds."),
+      .describe("Its attempts, in the order of the rounds: the lane of a webhook, counted from 0, and the outcome."),
   })
   .meta({ id: "MessageSummary" });
 export type MessageSummaryAnswer = z.input<typeof messageSummary>;
@@ -58,10 +57,10 @@ export const messageDetails = z
     duplicateOf: id.nullable(),
     warnings: z.array(z.string()),
     raw: bytes.describe("The message as received; the first 64 KB of a rejected one."),
-    rawSize: z.int().describe("How many bytes it had."),
+    rawSize: z.int().describe("Its size in bytes."),
     request: z
       .object({ method: z.string(), path: z.string(), headers: recordedHeaders, size: z.int(), messages: z.int() })
-      .describe("The request that brought it."),
+      .describe("The request that contained it."),
     decisions: z.array(decision),
     deliveries: z.array(deliveryDetails),
   })
@@ -73,21 +72,21 @@ export const messageCalls = [
     name: "messages.list",
     method: "GET",
     path: "/api/messages",
-    summary: "Messages, newest first. A member given several times means any of its values.",
+    summary: "Messages, newest first. A parameter that is given several times matches any of its values.",
     query: z.strictObject({
       sourceId: oneOrMany(idOf(sourceIds)).optional(),
       type: oneOrMany(messageType).optional(),
       state: oneOrMany(messageState).optional(),
-      userId: oneOrMany(z.string()).optional().describe("Known or anonymous."),
+      userId: oneOrMany(z.string()).optional().describe("A userId or an anonymousId."),
       event: oneOrMany(z.string()).optional(),
       reason: oneOrMany(z.string()).optional(),
       status: oneOrMany(z.string().regex(statusPattern))
         .optional()
-        .describe("Of the newest answer: `503`, or `5xx` for all of its hundred."),
+        .describe("The status of the newest response: `503`, or `5xx` for the whole class."),
       attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
         .optional()
-        .describe("How many were made: `3`, `>3`, `>=3`, `<3`, `<=3`."),
-      search: z.string().optional().describe("Free text, in the bytes of the message as received."),
+        .describe("The number of attempts: `3`, `>3`, `>=3`, `<3`, `<=3`."),
+      search: z.string().optional().describe("Text to find in the bytes of the message as received."),
       ...page(cursor),
     }),
     reads: ["messages", "deliveries"],
@@ -106,7 +105,7 @@ export const messageCalls = [
     name: "messages.replay",
     method: "POST",
     path: "/api/messages/{id}/replay",
-    summary: "Sends the same message as a new one.",
+    summary: "Sends the message again, as a new message.",
     params: byId(id),
     answer: messageSummary,
   }),

@@ -11,12 +11,12 @@ const stats = z
     deliveries: z.object({ total: count, byState: z.record(z.enum(deliveryStates), count) }),
     rates: z
       .object({ ingestedPerSecond: z.number(), attemptsPerSecond: z.number() })
-      .describe("Messages committed and attempts recorded in a second of real time, over the last five."),
+      .describe("Messages committed and attempts recorded per second of real time, averaged over the last five."),
     queueDepth: count.describe("Deliveries that are queued or being sent."),
     trouble: z
       .string()
       .nullable()
-      .describe("What is wrong with the data file: damaged, gone, or the last write failed. Null when nothing is known to be wrong."),
+      .describe("The problem with the data file: it is damaged, it is missing, or the last write failed. Null when no problem is known."),
   })
   .meta({ id: "Stats" });
 
@@ -36,7 +36,7 @@ export const pipelineCalls = [
     method: "POST",
     path: "/api/settle",
     summary:
-      "Answers when nothing is queued or being sent, or at the timeout. Waiting retries may remain, and so may what a disabled destination or, on a paused clock, a test endpoint holds.",
+      "Returns when nothing is queued or being sent, or at the timeout. Waiting retries may remain, and so may deliveries that a disabled destination pauses or that a test endpoint holds on a paused clock.",
     body: z.strictObject({ timeoutMs: z.int().min(0).max(600_000).default(30_000) }),
     answer: z.object({ settled: z.boolean(), queued: count, sending: count }),
   }),
@@ -66,7 +66,7 @@ export const aboutCalls = [
     name: "about.get",
     method: "GET",
     path: "/api/about",
-    summary: "The running Hookyard: its version, where it listens, where its data is.",
+    summary: "The running Hookyard: its version, its addresses and its data directory.",
     answer: about,
   }),
 ] as const;
@@ -76,10 +76,10 @@ export const workspaceCalls = [
     name: "workspaces.open",
     method: "POST",
     path: "/api/workspaces",
-    summary: "Sets up something to start from, once: a first source, destination and test endpoint, or a shop that sends by itself.",
+    summary: "Sets up a workspace to start from, once: a first source, destination and test endpoint, or a shop that generates traffic.",
     body: z.strictObject({ kind: z.enum(["first", "demo"]) }),
     answer: z
       .object({ sourceId: idOf(sourceIds), destinationId: idOf(destinationIds), endpointId: idOf(endpointIds) })
-      .describe("Those to show first. What is there already is used again."),
+      .describe("The objects to show first. Existing ones are reused."),
   }),
 ] as const;

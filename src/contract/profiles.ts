@@ -19,7 +19,7 @@ const identity = z
     kind: z.enum(["userId", "anonymousId"]),
     value: z.string(),
     since: time,
-    messageId: idOf(messageIds).describe("The message that brought it."),
+    messageId: idOf(messageIds).describe("The message that introduced it."),
   })
   .meta({ id: "Identity" });
 
@@ -29,7 +29,7 @@ const profileSummary = z.object({
   anonymousId: z.string().nullable().describe("One of an anonymous profile's, for a list."),
   firstSeenAt: time,
   lastSeenAt: time,
-  events: z.int().describe("How many it has done."),
+  events: z.int().describe("The number of its events."),
   traits: anyMembers.describe("In a list, the first hundred by name."),
   audiences: z.array(z.string()).describe("Keys of the audiences whose receivers were notified that the user is in."),
 });
@@ -62,7 +62,7 @@ const profileDetails = profileSummary
           kind: z
             .enum(["created", "identified", "merged", "moved"])
             .describe(
-              "`identified`: an anonymous profile learned its user. `merged`: another profile was joined to this one. `moved`: an anonymousId went on to another user.",
+              "`identified`: an anonymous profile learned its user. `merged`: another profile was joined to this one. `moved`: an anonymousId moved to another user.",
             ),
           detail: z.string(),
           messageId: idOf(messageIds),
@@ -81,7 +81,7 @@ export const profileCalls = [
     summary: "Profiles, last seen first.",
     query: z.strictObject({
       ...page(cursor),
-      search: z.string().optional().describe("In their identities, from the beginning."),
+      search: z.string().optional().describe("The start of one of their identities."),
       userId: z.string().optional().describe("The profile that has this userId."),
       audienceId: idOf(audienceIds).optional().describe("Members of this audience."),
     }),
@@ -92,7 +92,7 @@ export const profileCalls = [
     name: "profiles.get",
     method: "GET",
     path: "/api/profiles/{id}",
-    summary: "One profile with everything that is known of it.",
+    summary: "One profile with all its data.",
     params: byId(id),
     reads: ["profiles", "audiences", "computed-traits", "suppressions"],
     answer: profileDetails,
@@ -101,7 +101,7 @@ export const profileCalls = [
     name: "profiles.seen",
     method: "GET",
     path: "/api/profiles/seen",
-    summary: "Names of traits, of events and of their properties that have been seen, the most frequent first: for suggestions.",
+    summary: "The names of traits, events and properties seen so far, most frequent first. For suggestions.",
     answer: z.object({
       traits: z.array(z.string()),
       events: z.array(z.object({ event: z.string(), properties: z.array(z.string()) })),

@@ -13,7 +13,7 @@ const schedule = z
 const members = {
   name: z.string(),
   schedule,
-  jitter: z.number().describe("0.1 moves each delay by up to ten per cent either way."),
+  jitter: z.number().describe("0.1 shifts each delay by up to ten per cent in either direction."),
   windowMs: z.int().describe("No attempt starts later than this after the first."),
   timeoutMs: z.int().describe("The complete response must be received within this time."),
   retriedStatuses: z.array(z.strictObject({ from: z.int(), to: z.int() })),
@@ -26,7 +26,7 @@ const retryProfileAnswer = z
   .meta({ id: "RetryProfile" });
 
 const retryProfileChanges = z.strictObject(members).partial();
-/** What is left out is as in `documented`. */
+/** Members that are left out have the values of `documented`. */
 export const retryProfileDraft = retryProfileChanges.required({ name: true }).meta({ id: "RetryProfileDraft" });
 
 export const retryProfileCalls = [
@@ -41,7 +41,7 @@ export const retryProfileCalls = [
     name: "retryProfiles.create",
     method: "POST",
     path: "/api/retry-profiles",
-    summary: "Makes a retry profile. What is left out is as in `documented`.",
+    summary: "Creates a retry profile. Members that are left out have the values of `documented`.",
     body: retryProfileDraft,
     answer: retryProfileAnswer,
     status: 201,
@@ -58,7 +58,7 @@ export const retryProfileCalls = [
     name: "retryProfiles.update",
     method: "PATCH",
     path: "/api/retry-profiles/{id}",
-    summary: "Changes what is given.",
+    summary: "Changes the given members.",
     params: byId(z.string()),
     body: retryProfileChanges,
     answer: retryProfileAnswer,

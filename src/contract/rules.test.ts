@@ -27,11 +27,11 @@ describe("a rule that cannot be one", () => {
     [{ all: pro }, "rule.all must be a list."],
     [{ all: [pro], not: undefined }, "cannot be combined"],
     [{ not: [pro] }, "rule.not must be an object."],
-    [{ all: [pro], extra: 1 }, "Unknown member rule.extra. It is not part of this call; check its spelling. Known here: all."],
+    [{ all: [pro], extra: 1 }, "Unknown member rule.extra. It is not part of this call; check its spelling. Known members: all."],
     [inSecond({ evnt: "Bought" }), "rule.all[1] is not valid: one of `trait`, `event`, `all`, `any` and `not` has to say what it is."],
     [
       inSecond({ event: "Bought", within: { days: 7 } }),
-      "Unknown member rule.all[1].within. It is not part of this call; check its spelling. Known here: event, atLeast, withinDays, where.",
+      "Unknown member rule.all[1].within. It is not part of this call; check its spelling. Known members: event, atLeast, withinDays, where.",
     ],
     [inSecond({ event: "Bought", withinDays: 0 }), "rule.all[1].withinDays must be greater than 0."],
     [inSecond({ event: "Bought", withinDays: "7" }), "rule.all[1].withinDays must be a number."],
@@ -128,7 +128,7 @@ test.each<[unknown, string]>([
   ],
   [{ aggregate: "count", event: "Bought", property: "total" }, "computation.property is not valid: `count` takes no `property`,"],
   [{ aggregate: "count" }, "computation.event is missing. It must be a string."],
-  [{ aggregate: "count", event: "Bought", atLeast: 2 }, "Known here: aggregate, event, property, withinDays, where."],
+  [{ aggregate: "count", event: "Bought", atLeast: 2 }, "Known members: aggregate, event, property, withinDays, where."],
   [
     { aggregate: "max", event: "Bought", property: "total", where: [{ property: "total", op: "greater" }] },
     "computation.where[0].value is missing. It must be a string or a number.",

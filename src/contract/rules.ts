@@ -1,8 +1,7 @@
 /** The language of audiences' rules and of computed traits. */
 
 import { z } from "zod";
-import { checkRule, maxConditions, maxRuleDepth } from "../domain/check-rule.ts";
-import { aggregates, type Computation, type Rule } from "../domain/rules.ts";
+import { checkRule, maxConditions, maxRuleDepth, aggregates, type Computation, type Rule } from "../domain/rules.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { reporting } from "./issues.ts";
 
@@ -28,7 +27,7 @@ function comparison<Name extends "trait" | "property">(of: Name) {
 
 const propertyCondition = comparison("property").meta({ id: "PropertyCondition" });
 const where = z.array(propertyCondition).max(20).optional().describe("Only events with all of these properties count.");
-const withinDays = z.number().gt(0).max(36_500).optional().describe("Only events of the last so many days of the clock count.");
+const withinDays = z.number().gt(0).max(36_500).optional().describe("Only events of this many last days, in clock time, count.");
 
 const traitCondition = comparison("trait").meta({ id: "TraitCondition" });
 const eventCondition = z
@@ -117,7 +116,7 @@ export const computation: z.ZodType<Computation, Computation> = z
         "`count` of the event; of a property: `unique` values, the `first`, `last` and `mostFrequent` one, and `sum`, `average`, `min`, `max` of its numbers.",
       ),
     event: name,
-    property: name.optional().describe("All but `count` need one."),
+    property: name.optional().describe("Required by all but `count`."),
     withinDays,
     where,
   })
@@ -137,4 +136,4 @@ export const sync = z
         .max(366 * 24 * 60 * 60 * 1000),
     }),
   ])
-  .meta({ id: "Sync", description: "When differences are sent: manually, after each event, or on a period of the clock." });
+  .meta({ id: "Sync", description: "When differences are sent: manually, after each event, or at a fixed interval of clock time." });

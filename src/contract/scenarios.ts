@@ -26,7 +26,7 @@ export type ScenarioAttempt = z.input<typeof scenarioAttempt>;
 
 const scenarioDifference = z
   .object({
-    of: z.string().describe("What it is about: a delivery, say."),
+    of: z.string().describe("The object that it is about, such as a delivery."),
     expected: z.string(),
     actual: z.string(),
     attempts: z.array(scenarioAttempt).describe("Those behind it, the last of them when there were many."),
@@ -43,7 +43,7 @@ const scenarioExpectation = z
     expected: z.string(),
     actual: z.string(),
     differences: z.array(scenarioDifference),
-    moreDifferences: z.int().describe("How many things more were not as expected."),
+    moreDifferences: z.int().describe("How many further differences there were."),
   })
   .meta({ id: "ScenarioExpectationResult" });
 export type ScenarioExpectationResult = z.input<typeof scenarioExpectation>;
@@ -56,10 +56,10 @@ const scenarioStep = z
     name: z.string().nullable().describe("What it is for, where the file says so."),
     state: z
       .enum(["waiting", "running", "passed", "failed", "skipped"])
-      .describe("`waiting` and `running` while the scenario runs; `skipped` when a step before it could not be done."),
+      .describe("`waiting` and `running` while the scenario runs; `skipped` when an earlier step could not run."),
     elapsedMs: z.int().nullable().describe("Clock time since the beginning of the scenario, when the step was over."),
     outcome: z.string().nullable().describe("The result, in words."),
-    problem: z.string().nullable().describe("Why it could not be done, or what is wrong with its result."),
+    problem: z.string().nullable().describe("Why it could not run, or what is wrong with its result."),
     expectations: z.array(scenarioExpectation),
   })
   .meta({ id: "ScenarioStepResult" });
@@ -87,7 +87,7 @@ const readyScenario = z
     file: z.string().describe("Its name, such as `outage.yaml`."),
     name: z.string(),
     description: z.string().nullable(),
-    text: z.string().describe("The file as it is."),
+    text: z.string().describe("The text of the file."),
   })
   .meta({ id: "ReadyScenario" });
 export type ReadyScenario = z.input<typeof readyScenario>;
@@ -112,7 +112,7 @@ export const scenarioCalls = [
     name: "scenarios.check",
     method: "POST",
     path: "/api/scenarios/check",
-    summary: "What is wrong with a scenario's text, with the place of each problem. Runs nothing.",
+    summary: "Checks a scenario's text, and returns each problem with its place. Runs nothing.",
     body: z.strictObject({ text: scenarioText }),
     answer: z.object({ name: z.string().nullable().describe("Null when there are problems."), problems: z.array(scenarioProblem) }),
   }),
@@ -121,11 +121,11 @@ export const scenarioCalls = [
     method: "POST",
     path: "/api/scenarios/run",
     summary:
-      "Starts a scenario in a pipeline of its own, in memory and on a clock of its own. Answers immediately; `scenarioRuns.get` says how far it is.",
+      "Starts a scenario in its own pipeline, in memory and with its own clock. Returns immediately; `scenarioRuns.get` returns the progress.",
     body: z.strictObject({
       text: scenarioText,
-      file: z.string().max(1000).optional().describe("What the report calls it."),
-      seed: z.int().optional().describe("In place of the file's own."),
+      file: z.string().max(1000).optional().describe("Its name in the report."),
+      seed: z.int().optional().describe("Replaces the seed of the file."),
     }),
     answer: scenarioRun,
     status: 201,
@@ -142,7 +142,7 @@ export const scenarioCalls = [
     }),
     answer: z.object({
       text: z.string(),
-      notes: z.array(z.string()).describe("What could not be recorded as it was, in sentences."),
+      notes: z.array(z.string()).describe("What could not be recorded exactly, in sentences."),
     }),
   }),
   defineCall({
@@ -164,7 +164,7 @@ export const scenarioCalls = [
     name: "scenarioRuns.delete",
     method: "DELETE",
     path: "/api/scenario-runs/{id}",
-    summary: "Ends a run that is under way, and forgets it.",
+    summary: "Ends a run if it is in progress, and deletes it.",
     params: byId(z.string()),
     answer: deleted(z.string()),
   }),

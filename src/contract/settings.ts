@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineCall } from "./call.ts";
-import { answerMode } from "./sources.ts";
+import { answerMode } from "./shapes.ts";
 
 const members = {
   vendor: z.string().describe("The product token of `User-Agent: <vendor>/1.0`."),
@@ -13,9 +13,11 @@ const members = {
   maxBytes: z
     .int()
     .nullable()
-    .describe("Retention: what the data file may hold, in bytes, beside the quotas of what is not accepted; null for any size."),
-  maxRejectedBytes: z.int().describe("What is kept of rejected and duplicate messages, in bytes; the oldest go first."),
-  maxUnknownKeyBytes: z.int().describe("What is kept of requests with an unknown write key, in bytes; the oldest go first."),
+    .describe(
+      "Retention: the maximum size of the data file in bytes, in addition to the quotas of what is not accepted; null for no limit.",
+    ),
+  maxRejectedBytes: z.int().describe("The quota for rejected and duplicate messages, in bytes; the oldest are removed first."),
+  maxUnknownKeyBytes: z.int().describe("The quota for requests with an unknown write key, in bytes; the oldest are removed first."),
   synchronous: z.enum(["NORMAL", "FULL"]),
 };
 
@@ -28,7 +30,7 @@ export const settingsCalls = [
     name: "settings.update",
     method: "PATCH",
     path: "/api/settings",
-    summary: "Changes what is given.",
+    summary: "Changes the given members.",
     body: settingsChanges,
     answer: settingsAnswer,
   }),

@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import type { IdSpelling } from "../domain/ids.ts";
+import { messageTypes } from "../domain/states.ts";
 
 const farthestDate = 8.64e15;
 
@@ -86,7 +87,7 @@ export function cursorOf<Place>(places: { format(place: Place): string; parse(te
 
 export const recordedHeaders = z
   .array(z.tuple([z.string(), z.string()]))
-  .meta({ id: "RecordedHeaders", description: "In the order in which they were on the wire." });
+  .meta({ id: "RecordedHeaders", description: "In the order of the wire." });
 
 export const headers = z.record(z.string(), z.string()).meta({ id: "Headers" });
 
@@ -138,6 +139,10 @@ export function recordedPageOf<Item extends z.ZodType, Cursor extends z.ZodType>
     items: z.array(item),
     nextCursor: cursor.nullable(),
     total: z.int(),
-    dropped: z.int().describe("Recorded, and removed to make room for newer ones."),
+    dropped: z.int().describe("Recorded, then removed in favour of newer ones."),
   });
 }
+
+export const messageType = z.enum(messageTypes).meta({ id: "MessageType" });
+
+export const answerMode = z.enum(["explain", "production"]);

@@ -3,9 +3,8 @@ import { sourceIds } from "../domain/ids.ts";
 import { highestStatus } from "../domain/http-status.ts";
 import { messageTypes, sourceKinds } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, deleted, idOf, listOf, time } from "./shapes.ts";
+import { answerMode, byId, deleted, idOf, listOf, time } from "./shapes.ts";
 
-export const answerMode = z.enum(["explain", "production"]);
 const sourceKind = z.enum(sourceKinds);
 
 export const ingestFault = z
@@ -13,8 +12,8 @@ export const ingestFault = z
     do: z.enum(["answer", "delay", "cut"]),
     status: z.int().min(200).max(highestStatus).optional().describe("`answer`: 500 when left out."),
     retryAfter: z.int().min(0).optional().describe("`answer`: seconds in a `Retry-After` header."),
-    delayMs: z.int().min(0).max(600_000).optional().describe("How long the request waits first; goes with the other two as well."),
-    times: z.int().min(0).optional().describe("Serves this many requests, then is over."),
+    delayMs: z.int().min(0).max(600_000).optional().describe("How long the request waits first; can be combined with the other two."),
+    times: z.int().min(0).optional().describe("Serves this many requests, then ends."),
     chance: z.number().min(0).max(1).optional().describe("Serves this share of the requests, 0 to 1."),
   })
   .meta({ id: "IngestFault" });
@@ -25,7 +24,7 @@ const sourceAnswer = z
   .object({
     id,
     name: z.string(),
-    kind: z.enum([...sourceKinds, "audience"]).describe("A source of the kind `audience` is one audience's or computed trait's own."),
+    kind: z.enum([...sourceKinds, "audience"]).describe("A source of the kind `audience` belongs to one audience or computed trait."),
     writeKey: z.string(),
     mode: answerMode,
     deduplicate: z.boolean(),
@@ -40,7 +39,7 @@ export const sourceDraft = z
   .strictObject({
     name: z.string(),
     kind: sourceKind.optional(),
-    writeKey: z.string().optional().describe("Made when left out."),
+    writeKey: z.string().optional().describe("Generated when left out."),
     mode: answerMode.optional(),
     deduplicate: z.boolean().optional(),
     correctClockSkew: z.boolean().optional(),
@@ -54,7 +53,7 @@ export const sourceCalls = [
     name: "sources.create",
     method: "POST",
     path: "/api/sources",
-    summary: "Makes a source.",
+    summary: "Creates a source.",
     body: sourceDraft,
     answer: sourceAnswer,
     status: 201,
@@ -71,7 +70,7 @@ export const sourceCalls = [
     name: "sources.update",
     method: "PATCH",
     path: "/api/sources/{id}",
-    summary: "Changes what is given.",
+    summary: "Changes the given members.",
     params: byId(id),
     body: sourceDraft.partial(),
     answer: sourceAnswer,
@@ -80,13 +79,13 @@ export const sourceCalls = [
     name: "sources.send",
     method: "POST",
     path: "/api/sources/{id}/send",
-    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; returns the answer of the port.",
+    summary: "Sends one call to the ingest port as this source, over HTTP as a client would; returns the port's response.",
     params: byId(id),
     body: z.strictObject({
       type: z
         .enum([...messageTypes, "batch"])
         .exclude(["delete"])
-        .describe("The call: where it is sent to."),
+        .describe("The call, which decides the path."),
       body: z.string().describe("The JSON of the call, sent as it is."),
     }),
     answer: z.object({ status: z.int(), body: z.string() }),
@@ -108,7 +107,7 @@ export const unknownKeyCalls = [
     name: "unknownKeys.list",
     method: "GET",
     path: "/api/unknown-keys",
-    summary: "Write keys that no source has, with the number of kept requests.",
+    summary: "Write keys that no source has, with the number of stored requests.",
     answer: listOf(
       z.object({ writeKey: z.string(), requests: z.int(), firstAt: time, lastAt: time, lastPath: z.string() }).meta({ id: "UnknownKey" }),
     ),
@@ -117,7 +116,7 @@ export const unknownKeyCalls = [
     name: "unknownKeys.adopt",
     method: "POST",
     path: "/api/unknown-keys/{writeKey}/adopt",
-    summary: "Creates a source with the key and accepts the kept requests.",
+    summary: "Creates a source with the key and accepts the stored requests.",
     params: byWriteKey,
     body: z.strictObject({ name: z.string() }),
     answer: sourceAnswer,
@@ -127,7 +126,7 @@ export const unknownKeyCalls = [
     name: "unknownKeys.forget",
     method: "DELETE",
     path: "/api/unknown-keys/{writeKey}",
-    summary: "Deletes the key and its kept requests.",
+    summary: "Deletes the key and its stored requests.",
     params: byWriteKey,
     answer: z.object({ writeKey: z.string() }),
   }),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { checkMessage, type CheckResult, maxMessageBytes, type RequestFrame } from "./check.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { type MessageType, messageTypes } from "./states.ts";
+import { messageTypes, type MessageType } from "./states.ts";
 
 const now = Date.UTC(2026, 10, 21, 3, 0, 0);
 const bareFrame: RequestFrame = {
@@ -116,8 +116,8 @@ describe("a message is rejected", () => {
   });
 
   test.each([
-    ["x".repeat(58), `"${"x".repeat(58)}" is not a type`],
-    ["x".repeat(59), `"${"x".repeat(59)}… is not a type`],
+    ["x".repeat(58), `"${"x".repeat(58)}" is not a message type`],
+    ["x".repeat(59), `"${"x".repeat(59)}… is not a message type`],
     [" TRACK ", 'write "track"'],
   ])("with its type %j in the sentence, cut where it is long", (type, part) => {
     expect(check({ type, userId: "u" })).toMatchObject({ rejection: { detail: expect.stringContaining(part) } });

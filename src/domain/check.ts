@@ -4,7 +4,7 @@
  */
 
 import { isObject, type Json, type JsonObject } from "./json.ts";
-import { type MessageType, messageTypes } from "./states.ts";
+import { messageTypes, type MessageType } from "./states.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
 import { utf8Bytes } from "./utf8.ts";
 
@@ -75,7 +75,7 @@ export function checkMessage(item: Json, size: number, frame: RequestFrame, type
   if (typeFromPath !== null) {
     const own = item["type"];
     if (own !== undefined && own !== null && own !== typeFromPath) {
-      warnings.push(`The message says its type is ${quoted(own)}, but it came to /v1/${typeFromPath}: it counts as ${typeFromPath}.`);
+      warnings.push(`The message has the type ${quoted(own)}, but it came to /v1/${typeFromPath}. It counts as ${typeFromPath}.`);
     }
   }
   const context = mergeContext(item["context"], frame);
@@ -134,7 +134,7 @@ function reject(
   }
   if (text(item["userId"]) === null) {
     if (type === "alias") return missing("missing_user_id", "An alias needs `userId`, the new identity of the user.");
-    if (type === "delete") return missing("missing_user_id", "A delete needs `userId`, the user who is to be deleted.");
+    if (type === "delete") return missing("missing_user_id", "A delete needs `userId`, the user to delete.");
     if (text(item["anonymousId"]) === null) {
       const article = type === "identify" ? "An" : "A";
       return missing(
@@ -150,7 +150,7 @@ function reject(
     return missing("missing_group_id", "A group needs `groupId`, the group that the user belongs to.");
   }
   if (type === "alias" && text(item["previousId"]) === null) {
-    return missing("missing_previous_id", "An alias needs `previousId`, the identity that the user had so far.");
+    return missing("missing_previous_id", "An alias needs `previousId`, the previous identity of the user.");
   }
   return null;
 }
@@ -164,7 +164,7 @@ const missingType = missing("missing_type", `A message in a batch needs \`type\`
 function unknownType(value: Json | undefined): Rejection {
   const lower = typeof value === "string" ? value.trim().toLowerCase() : "";
   const advice = knownTypes.has(lower) ? `Types are lower case: write "${lower}".` : `Write one of ${messageTypes.join(", ")}.`;
-  return { reason: "unknown_type", detail: `${quoted(value)} is not a type of message. ${advice}` };
+  return { reason: "unknown_type", detail: `${quoted(value)} is not a message type. ${advice}` };
 }
 
 function wrongKind(name: string, wanted: string, value: Json): Rejection {
@@ -270,8 +270,8 @@ function readTime(name: "timestamp" | "sentAt", value: Json | undefined, warning
   if (value === undefined || value === null) return null;
   const time = parseTimestamp(value);
   if (time === null) {
-    const consequence = name === "timestamp" ? "the message takes the time at which it came in" : "it is ignored";
-    warnings.push(`\`${name}\` is ${quoted(value)}, which is not a time that can be read: ${consequence}.`);
+    const consequence = name === "timestamp" ? "the message gets its time of arrival" : "it is ignored";
+    warnings.push(`\`${name}\` is ${quoted(value)}, which is not a valid time: ${consequence}.`);
   }
   return time;
 }

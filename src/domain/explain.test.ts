@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { evaluate } from "./evaluate.ts";
-import { explain, type Explanation } from "./explain.ts";
+import { explain } from "./explain.ts";
 import type { ProfileFacts } from "./facts.ts";
 import type { JsonObject } from "./json.ts";
 import { drafts, factsOf, now, rules } from "./rules.fixture.ts";
-import { dayMs, type Rule } from "./rules.ts";
+import { dayMs, type Explanation, type Rule } from "./rules.ts";
 
 const day = (days: number): number => now - days * dayMs;
 const bought = (daysAgo: number, total: number) => ({ event: "Order Completed", at: day(daysAgo), properties: { total } as JsonObject });

@@ -1,13 +1,10 @@
 /** Why a rule is true or false for a profile: every condition with the fact that decides it. */
 
-import { comparesAll } from "./compare.ts";
-import { evaluate } from "./evaluate.ts";
+import { comparesAll, evaluate } from "./evaluate.ts";
 import { nameOf, windowMs, type ProfileFacts } from "./facts.ts";
-import { conditionWords, nameWords, times, valueWords } from "./rule-words.ts";
-import type { EventCondition, Rule, TraitCondition } from "./rules.ts";
+import type { EventCondition, Explanation, Operand, Operator, Rule, TraitCondition } from "./rules.ts";
 import { formatTimestamp } from "./timestamp.ts";
-
-export type Explanation = { sentence: string; holds: boolean; fact: string; parts: Explanation[] };
+import type { Json } from "./json.ts";
 
 /** Needs the facts of `allOf(needsOf(rule))`; with fewer, the sentences count fewer events. */
 export function explain(rule: Rule, facts: ProfileFacts, now: number): Explanation {
@@ -59,4 +56,46 @@ function eventFact(condition: EventCondition, facts: ProfileFacts, now: number):
 function countOf(count: number, all: number): string {
   if (count === 0) return all === 1 ? "but not" : "none of them";
   return `${count} of them`;
+}
+
+/** Conditions as sentences: `plan is "pro"`, `did Order Completed at least 2 times within 7 days, with total greater than 50`. */
+function conditionWords(condition: TraitCondition | EventCondition): string {
+  if ("trait" in condition) return comparisonWords(condition.trait, condition, "is ");
+  const { event, atLeast = 1, withinDays, where = [] } = condition;
+  const often = atLeast === 1 ? "" : ` at least ${times(atLeast)}`;
+  const within = withinDays === undefined ? "" : ` within ${withinDays} ${withinDays === 1 ? "day" : "days"}`;
+  const properties = where.map((one) => comparisonWords(one.property, one, "")).join(" and ");
+  return `did ${nameWords(event)}${often}${within}${properties === "" ? "" : `, with ${properties}`}`;
+}
+
+function comparisonWords(name: string, { op, value }: { op: Operator; value?: Operand }, is: string): string {
+  const operand = valueWords(value ?? null);
+  const subject = nameWords(name);
+  switch (op) {
+    case "is":
+      return `${subject} is ${operand}`;
+    case "isNot":
+      return `${subject} is not ${operand}`;
+    case "exists":
+      return `${subject} ${value === false ? "does not exist" : "exists"}`;
+    case "contains":
+      return `${subject} contains ${operand}`;
+    case "greater":
+    case "less":
+      return `${subject} ${is}${op} than ${operand}`;
+  }
+}
+
+/** Names that could be taken for words of the sentence, or for two, stand in quotes. */
+function nameWords(name: string): string {
+  return /^[\p{L}\p{N}][\p{L}\p{N}\p{M} _.$-]*$/u.test(name) && name === name.trim() ? name : JSON.stringify(name);
+}
+
+function valueWords(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
 }

@@ -1,4 +1,4 @@
-/** What SHA-1 and SHA-256 have in common: blocks of 64 bytes, a state of 32-bit words, the same padding. */
+/** What SHA-1 and SHA-256 have in common: blocks of 64 bytes, a state of 32-bit words, the same padding; and HMAC with either. */
 
 export type Hash = {
   readonly initial: readonly number[];
@@ -6,12 +6,12 @@ export type Hash = {
   compress(state: Int32Array, bytes: Uint8Array, offset: number): void;
 };
 
-export const blockSize = 64;
+const blockSize = 64;
 
 const tail = new Uint8Array(2 * blockSize);
 
 /** Adds all of `bytes` to the state and ends it; `before` is how many bytes were added before, in whole blocks. */
-export function finishHash(hash: Hash, state: Int32Array, bytes: Uint8Array, before: number): void {
+function finishHash(hash: Hash, state: Int32Array, bytes: Uint8Array, before: number): void {
   const whole = bytes.length - (bytes.length % blockSize);
   for (let offset = 0; offset < whole; offset += blockSize) hash.compress(state, bytes, offset);
 
@@ -32,7 +32,7 @@ export function digest(hash: Hash, bytes: Uint8Array): Uint8Array {
   return stateBytes(state);
 }
 
-export function stateBytes(state: Int32Array): Uint8Array {
+function stateBytes(state: Int32Array): Uint8Array {
   const bytes = new Uint8Array(state.length * 4);
   for (let index = 0; index < state.length; index++) writeWord(bytes, index * 4, state[index] as number);
   return bytes;
@@ -51,4 +51,27 @@ export function hex(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at++) text += byteHex[bytes[at] as number];
   return text;
+}
+
+/** A key with its first block added on both sides, which is the same for every message. */
+export type HmacKey = { readonly hash: Hash; readonly inner: Int32Array; readonly outer: Int32Array };
+
+export function hmacKey(hash: Hash, secret: Uint8Array): HmacKey {
+  const key = secret.length > blockSize ? digest(hash, secret) : secret;
+  const side = (pad: number): Int32Array => {
+    const block = new Uint8Array(blockSize).fill(pad);
+    for (let at = 0; at < key.length; at++) block[at] = (key[at] as number) ^ pad;
+    const state = Int32Array.from(hash.initial);
+    hash.compress(state, block, 0);
+    return state;
+  };
+  return { hash, inner: side(0x36), outer: side(0x5c) };
+}
+
+export function hmac(key: HmacKey, message: Uint8Array): Uint8Array {
+  const inner = key.inner.slice();
+  finishHash(key.hash, inner, message, blockSize);
+  const outer = key.outer.slice();
+  finishHash(key.hash, outer, stateBytes(inner), blockSize);
+  return stateBytes(outer);
 }

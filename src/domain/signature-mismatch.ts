@@ -3,8 +3,7 @@
  * it serialised it anew, or from both.
  */
 
-import { hex } from "./hash.ts";
-import { hmac, hmacKey } from "./hmac.ts";
+import { hex, hmac, hmacKey } from "./hash.ts";
 import type { Json } from "./json.ts";
 import { type Aspect, differingAspects, spellings } from "./json-spellings.ts";
 import { sha1, sha1Hash } from "./sha1.ts";
@@ -37,10 +36,10 @@ const sentences: Record<Aspect, string> = {
   escaped_non_ascii: "writes characters outside ASCII as \\uXXXX, as Python and PHP do by default",
   escaped_html: "writes <, > and & as \\u003c, \\u003e and \\u0026, as Go's encoding/json does",
   escaped_slash: "writes / as \\/, as PHP's json_encode does",
-  number_spelling: "spells numbers in another way, as libraries do that read them into floating-point types",
+  number_spelling: "formats numbers differently, as libraries do that parse them into floating-point types",
   trailing_newline: "ends with a line break, as Go's json.Encoder and echo write it",
 };
-const advice = "Compute the digest over the bytes as they came, before anything parses them.";
+const advice = "Compute the digest over the bytes as received, before anything parses them.";
 
 export function explainMismatch(question: MismatchQuestion): MismatchExplanation {
   const { body, secret, receiverBody } = question;
@@ -83,7 +82,7 @@ export function firstDifference(ours: Uint8Array, theirs: Uint8Array): Differenc
 
 function explainBody(ours: Uint8Array, theirs: Uint8Array): { cause: string; sentence: string } {
   if (theirs.length === 0)
-    return { cause: "empty_body", sentence: `The receiver's body is empty: something had read it before. ${advice}` };
+    return { cause: "empty_body", sentence: `The receiver's body is empty: something has already read it. ${advice}` };
   const ourText = utf8Text(ours);
   const theirText = utf8Text(theirs);
   const asLatin1 = utf8Bytes(Array.from(ours, (byte) => String.fromCharCode(byte)).join(""));
@@ -115,14 +114,14 @@ function explainBody(ours: Uint8Array, theirs: Uint8Array): { cause: string; sen
   if (found === null)
     return {
       cause: "content",
-      sentence: "The receiver's body says something else: members were added, removed or changed before the digest was made.",
+      sentence: "The receiver's body has other content: members were added, removed or changed before the digest was computed.",
     };
-  if (found.length === 0) return { cause: "escapes", sentence: `The receiver's body escapes some characters in another way. ${advice}` };
+  if (found.length === 0) return { cause: "escapes", sentence: `The receiver's body escapes some characters differently. ${advice}` };
   return { cause: found[0] as Aspect, sentence: describe(found) };
 }
 
 function describe(found: Aspect[]): string {
-  return `The receiver computes the digest over a body that it serialised anew, which ${found.map((aspect) => sentences[aspect]).join("; and which ")}. ${advice}`;
+  return `The receiver computes the digest over a body that it serialised again, which ${found.map((aspect) => sentences[aspect]).join("; and which ")}. ${advice}`;
 }
 
 function parse(text: string): Json | undefined {
@@ -140,7 +139,7 @@ type ReadDigest = { hex: string; form: "hex" | "base64" | "upper_case" | "prefix
 const forms: Record<Exclude<ReadDigest["form"], "hex">, string> = {
   base64: "the digest is written in Base64, where `X-Signature` is lower-case hexadecimal",
   upper_case: "the digest is written in upper case, where `X-Signature` is lower-case hexadecimal",
-  prefix: "the digest has the name of its algorithm in front, which `X-Signature` has not",
+  prefix: "the digest starts with the name of its algorithm, which `X-Signature` does not",
 };
 
 function explainDigest(body: Uint8Array, secret: string, given: string, bodyIsKnown: boolean): MismatchExplanation {

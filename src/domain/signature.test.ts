@@ -1,8 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { digest, hex } from "./hash.ts";
-import { hmac, hmacKey } from "./hmac.ts";
+import { digest, hex, hmac, hmacKey } from "./hash.ts";
 import { sha1 } from "./sha1.ts";
 import { sha256Hash } from "./sha256.ts";
 import { sign, signatureKey } from "./signature.ts";

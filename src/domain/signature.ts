@@ -1,7 +1,6 @@
 /** `X-Signature`: lower-case hex HMAC-SHA1 of the body's bytes, keyed with the shared secret in UTF-8. */
 
-import { hex } from "./hash.ts";
-import { hmac, type HmacKey, hmacKey } from "./hmac.ts";
+import { hex, hmac, hmacKey, type HmacKey } from "./hash.ts";
 import { sha1Hash } from "./sha1.ts";
 import { utf8Bytes } from "./utf8.ts";
 

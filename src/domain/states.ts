@@ -1,4 +1,4 @@
-/** The states and outcomes of the pipeline, in the order in which a message takes on the state of its deliveries. */
+/** The states and outcomes of the pipeline, in the order in which a message has the state of its deliveries. */
 
 export const deliveryStates = ["sending", "queued", "waiting", "failed", "expired", "cancelled", "delivered"] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -21,3 +21,7 @@ export type SourceKind = (typeof sourceKinds)[number] | "audience";
 export function isSettled(state: DeliveryState): boolean {
   return state !== "sending" && state !== "queued" && state !== "waiting";
 }
+
+/** A deletion request follows its deliveries; without any it has a state of its own. */
+export const deletionStates = [...deliveryStates, "nothing_to_send"] as const;
+export type DeletionState = (typeof deletionStates)[number];

@@ -52,7 +52,7 @@ function parseText(text: string): number | null {
   const minute = Number(parts[5] ?? 0);
   const second = Number(parts[6] ?? 0);
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
-  // A second of 60 is a leap second: it counts as the first of the next minute.
+  // A second of 60 is a leap second. It counts as the first of the next minute.
   if (hour > 23 || minute > 59 || second > 60) return null;
   const fraction = parts[7];
   const milliseconds = fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));

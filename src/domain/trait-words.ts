@@ -3,8 +3,8 @@
 import type { JsonObject } from "./json.ts";
 
 /** More names than a row shows. */
-const mostNames = 6;
-const mostLength = 120;
+const maxNames = 6;
+const maxLength = 120;
 
 /** `email, plan, city`; a single trait that is true or false, as audiences send it, with its value: `big_spenders: true`. Null without traits. */
 export function traitWords(traits: JsonObject): string | null {
@@ -12,7 +12,7 @@ export function traitWords(traits: JsonObject): string | null {
   const [first] = names;
   if (first === undefined) return null;
   const value = traits[first];
-  const words = names.length === 1 && typeof value === "boolean" ? `${first}: ${value}` : names.slice(0, mostNames).join(", ");
-  const isCut = names.length > mostNames || words.length > mostLength;
-  return isCut ? `${words.slice(0, mostLength).toWellFormed()}…` : words;
+  const words = names.length === 1 && typeof value === "boolean" ? `${first}: ${value}` : names.slice(0, maxNames).join(", ");
+  const isCut = names.length > maxNames || words.length > maxLength;
+  return isCut ? `${words.slice(0, maxLength).toWellFormed()}…` : words;
 }

@@ -52,7 +52,7 @@ describe("a webhook's URL", () => {
     ["http://256.1.1.1/", "IPv4"],
     ["http://1.2.3/", "IPv4"],
     ["http://a..b/", "empty part"],
-    ["http://a\\@b/", "in place of"],
+    ["http://a\\@b/", "instead of"],
     ["http://a<b/", "character"],
     ["http://a%20b/", "character"],
   ])("may not be %j", (url, part) => {

@@ -11,10 +11,10 @@ export function checkWebhookUrl(url: string): string | null {
   if (url === "") return "Enter the full URL of the webhook, for example https://example.com/hook.";
   if (blankOrControl.test(url)) return "The URL must not contain spaces, line breaks or control characters. Write a space as %20.";
   const match = parts.exec(url);
-  if (match === null) return "Write the full URL with http:// or https:// at its start.";
+  if (match === null) return "Write the full URL, beginning with http:// or https://.";
   const [, scheme = "", authority = ""] = match;
   if (!/^https?$/i.test(scheme)) return `The URL must start with http:// or https://, not ${scheme}://.`;
-  if (authority.includes("\\")) return "The URL must have / in place of \\.";
+  if (authority.includes("\\")) return "Write / instead of \\ in the URL.";
   const hostAndPort = authority.slice(authority.lastIndexOf("@") + 1);
   const bracket = hostAndPort.startsWith("[") ? hostAndPort.indexOf("]") : -1;
   if (hostAndPort.startsWith("[") && bracket === -1) return "The IPv6 address in the URL lacks its closing bracket.";
@@ -28,7 +28,7 @@ function checkHost(host: string): string | null {
   if (host.startsWith("[")) {
     return host.endsWith("]") && isIpv6(host.slice(1, -1)) ? null : `${host} is not an IPv6 address.`;
   }
-  if (forbiddenInHost.test(host)) return `The host name ${host} contains a character that no host name has.`;
+  if (forbiddenInHost.test(host)) return `The host name ${host} contains a character that host names cannot have.`;
   const labels = host.replace(/\.$/, "").split(".");
   if (labels.includes("")) return `The host name ${host} has an empty part between its dots.`;
   // A host whose last part is a number is an IPv4 address everywhere, or nothing.

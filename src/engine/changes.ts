@@ -22,7 +22,7 @@ const maxGathered = 20 * maxIds;
 type Gathered = Pick<Change, "count" | "added" | "advance"> & { ids: Set<string> };
 
 type ClockChanges = {
-  /** The clock was set or moved, or an advance is under way. */
+  /** The clock was set or moved, or an advance is in progress. */
   noteClock(advance: AdvanceProgress | null): void;
 };
 

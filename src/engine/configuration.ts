@@ -3,13 +3,15 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { Settings, Source } from "../domain/configuration.ts";
-import { destinationIds, sourceIds, type DestinationId, type SourceId } from "../domain/ids.ts";
-import { conflict, invalid, notFound, type Problem } from "../domain/problem.ts";
-import { createDestinations, createRetryProfiles } from "./configuration-destinations.ts";
+import type { Settings, Source, CustomRetryProfile, Destination, RetryProfile } from "../domain/configuration.ts";
+import { destinationIds, sourceIds, retryProfileIds, type DestinationId, type SourceId, type RetryProfileId } from "../domain/ids.ts";
+import { conflict, invalid, notFound, isProblem, type Problem } from "../domain/problem.ts";
 import { ConfigurationMemory, defined } from "./configuration-memory.ts";
-import type { Changes, Configuration, SourceDraft } from "./pipeline.ts";
-import type { ConfigurationStore } from "./store-ports.ts";
+import type { OwnSources, Changes, Configuration, SourceDraft, DestinationDraft } from "./pipeline.ts";
+import type { ConfigurationStore, NewDestination } from "./store-ports.ts";
+import { highestStatus, lowestStatus } from "../domain/http-status.ts";
+import { builtInProfiles, documented, profileOf } from "../domain/retry.ts";
+import { checkHeader, checkWebhookUrl, maxHeaders, maxWebhooks } from "../domain/webhook-rules.ts";
 
 type ConfigurationOptions = {
   store: ConfigurationStore;
@@ -18,15 +20,6 @@ type ConfigurationOptions = {
   /** After any change that can let deliveries move, or stop them. */
   onChange: () => void;
   onDestinationDeleted: (id: DestinationId) => void;
-};
-
-/** The sources of the kind `audience`: audiences and computed traits create them, and nobody else changes them. */
-export type OwnSources = {
-  createOwnSource(name: string): Source;
-  renameOwnSource(id: SourceId, name: string): void;
-  deleteOwnSource(id: SourceId): void;
-  /** To these destinations and no others. */
-  connectOwnSource(id: SourceId, to: readonly DestinationId[]): void;
 };
 
 /** Every quota has room for one request. */
@@ -126,7 +119,7 @@ function createSettings({ store, memory }: Omit<Part, "now">): Pick<Configuratio
         return invalid("The number of messages kept is at least 1, or null to keep all.");
       }
       if (updated.maxAgeMs !== null && !(updated.maxAgeMs > 0))
-        return invalid("The age up to which messages are kept is more than 0, or null to keep all.");
+        return invalid("The maximum age of messages is more than 0, or null to keep all.");
       const { maxBytes, maxRejectedBytes, maxUnknownKeyBytes } = updated;
       if ([maxBytes ?? leastBytes, maxRejectedBytes, maxUnknownKeyBytes].some((bytes) => !(bytes >= leastBytes))) {
         return invalid(`A limit in bytes is at least ${leastBytes}: one request may have half of that.`);
@@ -174,4 +167,163 @@ function checkSource(source: Omit<Source, "id">, id: SourceId | null, memory: Co
 function ownSource({ name }: Source): Problem {
   const message = `The source ${name} belongs to the audience or computed trait of that name. Change or delete that; the source follows it.`;
   return conflict("audience_source", message);
+}
+
+type DestinationsOptions = {
+  store: ConfigurationStore;
+  memory: ConfigurationMemory;
+  now: () => number;
+  onDestinationDeleted: (id: DestinationId) => void;
+};
+
+type Destinations = Pick<Configuration, "destinations" | "destination" | "createDestination" | "updateDestination" | "deleteDestination">;
+
+/** The part of the configuration that says where messages go: destinations, and the retry profiles that they use. */
+function createDestinations({ store, memory, now, onDestinationDeleted }: DestinationsOptions): Destinations {
+  function destinationOf(draft: DestinationDraft, before: Destination | null): NewDestination {
+    return {
+      name: draft.name,
+      enabled: draft.enabled ?? true,
+      sourceIds: [...new Set(draft.sourceIds)],
+      webhooks: withKnownWebhooks(draft.webhooks, before),
+      sharedSecret: draft.sharedSecret === "" ? null : (draft.sharedSecret ?? null),
+      retryProfile: draft.retryProfile ?? documented.name,
+      payload: draft.payload ?? "documented",
+      createdAt: before?.createdAt ?? now(),
+    };
+  }
+
+  return {
+    destinations: () => memory.destinations,
+    destination: (id) => memory.destinations.find((destination) => destination.id === id),
+    createDestination(draft) {
+      const destination = destinationOf(draft, null);
+      const wrong = checkDestination(destination, memory);
+      if (wrong !== null) return wrong;
+      const created = store.insertDestination(destination);
+      return memory.changed("destinations", destinationIds.format(created.id), created);
+    },
+    updateDestination(id, changesOfDestination) {
+      const before = memory.destinations.find((destination) => destination.id === id);
+      if (before === undefined) return notFound("destination", destinationIds.format(id));
+      const destination = destinationOf({ ...before, ...defined(changesOfDestination) }, before);
+      const wrong = checkDestination(destination, memory);
+      if (wrong !== null) return wrong;
+      const updated = store.updateDestination({ ...destination, id });
+      return memory.changed("destinations", destinationIds.format(id), updated);
+    },
+    deleteDestination(id) {
+      if (!memory.destinations.some((destination) => destination.id === id)) return notFound("destination", destinationIds.format(id));
+      store.deleteDestination(id);
+      memory.changed("destinations", destinationIds.format(id), null);
+      onDestinationDeleted(id);
+      return null;
+    },
+  };
+}
+
+type RetryProfiles = Pick<
+  Configuration,
+  "retryProfiles" | "retryProfileOf" | "createRetryProfile" | "updateRetryProfile" | "deleteRetryProfile"
+>;
+
+function createRetryProfiles({ store, memory }: Pick<DestinationsOptions, "store" | "memory">): RetryProfiles {
+  function profileById(id: RetryProfileId): CustomRetryProfile | Problem {
+    return memory.customProfiles.find((profile) => profile.id === id) ?? notFound("retry profile", retryProfileIds.format(id));
+  }
+
+  return {
+    retryProfiles: () => memory.retryProfiles(),
+    retryProfileOf: (destination) => profileOf([...builtInProfiles, ...memory.customProfiles], destination.retryProfile),
+    createRetryProfile(draft) {
+      const wrong = checkProfile(draft, memory.isProfile(draft.name));
+      if (wrong !== null) return wrong;
+      const created = store.insertRetryProfile(draft);
+      return memory.changed("retry-profiles", retryProfileIds.format(created.id), created);
+    },
+    updateRetryProfile(id, changesOfProfile) {
+      const before = profileById(id);
+      if (isProblem(before)) return before;
+      const profile = { ...before, ...defined(changesOfProfile), id };
+      const wrong = checkProfile(profile, profile.name !== before.name && memory.isProfile(profile.name));
+      if (wrong !== null) return wrong;
+      if (profile.name !== before.name) {
+        for (const destination of memory.destinations) {
+          if (destination.retryProfile === before.name) store.updateDestination({ ...destination, retryProfile: profile.name });
+        }
+      }
+      store.updateRetryProfile(profile);
+      return memory.changed("retry-profiles", retryProfileIds.format(id), profile);
+    },
+    deleteRetryProfile(id) {
+      const profile = profileById(id);
+      if (isProblem(profile)) return profile;
+      const user = memory.destinations.find((destination) => destination.retryProfile === profile.name);
+      if (user !== undefined)
+        return conflict("in_use", `The destination ${user.name} uses the retry profile ${profile.name}. Give it another profile first.`);
+      store.deleteRetryProfile(id);
+      return memory.changed("retry-profiles", retryProfileIds.format(id), null);
+    },
+  };
+}
+
+function checkDestination(destination: NewDestination, memory: ConfigurationMemory): Problem | null {
+  if (destination.name.trim() === "") return invalid("A destination needs a name.");
+  for (const id of destination.sourceIds) {
+    if (!memory.sources.some((source) => source.id === id)) return invalid(`There is no source ${sourceIds.format(id)} to connect.`);
+  }
+  if (!memory.isProfile(destination.retryProfile)) {
+    const names = memory
+      .retryProfiles()
+      .map(({ name }) => name)
+      .join(", ");
+    return invalid(`There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`);
+  }
+  return checkWebhooks(destination.webhooks);
+}
+
+/** Webhooks that stay keep their id, and with it their lane and their attempts. */
+function withKnownWebhooks(webhooks: NewDestination["webhooks"], before: Destination | null): NewDestination["webhooks"] {
+  const free = [...(before?.webhooks ?? [])];
+  return webhooks.map(({ url, headers }) => {
+    const place = free.findIndex((webhook) => webhook.url === url);
+    const [known] = place < 0 ? [] : free.splice(place, 1);
+    return known === undefined ? { url, headers } : { id: known.id, url, headers };
+  });
+}
+
+function checkWebhooks(webhooks: NewDestination["webhooks"]): Problem | null {
+  if (webhooks.length === 0) return invalid("A destination needs at least one webhook.");
+  if (webhooks.length > maxWebhooks) return invalid(`A destination has at most ${maxWebhooks} webhooks, not ${webhooks.length}.`);
+  for (const { url, headers } of webhooks) {
+    const wrongUrl = checkWebhookUrl(url);
+    if (wrongUrl !== null) return invalid(wrongUrl);
+    const entries = Object.entries(headers);
+    if (entries.length > maxHeaders) return invalid(`A webhook has at most ${maxHeaders} headers, not ${entries.length}.`);
+    const names = new Set<string>();
+    for (const [name, value] of entries) {
+      const wrongHeader = checkHeader(name, value);
+      if (wrongHeader !== null) return invalid(wrongHeader);
+      if (names.has(name.toLowerCase())) return invalid(`The header ${name} appears twice, in two spellings.`);
+      names.add(name.toLowerCase());
+    }
+  }
+  return null;
+}
+
+function checkProfile({ name, schedule, jitter, windowMs, timeoutMs, retriedStatuses }: RetryProfile, taken: boolean): Problem | null {
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(name)) return invalid("A retry profile's name is lower-case letters, digits and hyphens.");
+  if (taken) return conflict("name_taken", `A retry profile ${name} already exists.`);
+  const delays = schedule.kind === "list" ? schedule.delaysMs : [schedule.firstMs, schedule.capMs];
+  if (delays.length > 1000 || delays.some((delay) => !(delay >= 0)))
+    return invalid("A schedule has at most a thousand delays, each of 0 or more milliseconds.");
+  if (schedule.kind === "exponential" && !(schedule.factor >= 1 && schedule.firstMs >= 1000)) {
+    return invalid("An exponential schedule starts with at least a second and grows by a factor of 1 or more.");
+  }
+  if (!(jitter >= 0 && jitter <= 1)) return invalid("Jitter is between 0 and 1.");
+  if (!(windowMs > 0)) return invalid("The window is more than 0.");
+  if (!(timeoutMs >= 100 && timeoutMs <= 600_000)) return invalid("The timeout is between 0.1 seconds and 10 minutes.");
+  if (retriedStatuses.some(({ from, to }) => !(from >= lowestStatus && to <= highestStatus && from <= to)))
+    return invalid(`Retried statuses are ranges between ${lowestStatus} and ${highestStatus}.`);
+  return null;
 }

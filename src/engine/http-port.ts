@@ -109,7 +109,7 @@ export async function listen(server: Server, host: string, port: number): Promis
   return (server.address() as AddressInfo).port;
 }
 
-/** Accepts no new connection, and gives requests under way this long to end. */
+/** Accepts no new connections, and gives requests in progress this long to end. */
 export async function close(server: Server, limitMs: number): Promise<void> {
   if (!server.listening) return;
   const limit = startTimer(limitMs, () => server.closeAllConnections());

@@ -18,7 +18,7 @@ export type MessagesOptions = {
 export function createMessages({ store, configuration, ingest, ingestClient, changes }: MessagesOptions): Messages {
   const isKept = (writeKey: string): boolean => store.unknownKeys().some((key) => key.writeKey === writeKey);
   const notKept = (writeKey: string): Problem =>
-    problem(404, "not_found", `No request with the write key ${JSON.stringify(writeKey)} is kept. It may have been adopted already.`);
+    problem(404, "not_found", `No request with the write key ${JSON.stringify(writeKey)} is kept. It may already have been adopted.`);
 
   return {
     unknownKeys: () => store.unknownKeys(),

@@ -3,7 +3,7 @@
  * are its only callers.
  */
 
-import type { ClientEvent } from "../client/client.ts";
+import type { ClientEvent } from "../client/events.ts";
 import type {
   CustomRetryProfile,
   Destination,
@@ -95,6 +95,15 @@ export type Configuration = {
   updateSettings(changes: Partial<Settings>): Settings | Problem;
 };
 
+/** The sources of the kind `audience`: audiences and computed traits create them, and nobody else changes them. */
+export type OwnSources = {
+  createOwnSource(name: string): Source;
+  renameOwnSource(id: SourceId, name: string): void;
+  deleteOwnSource(id: SourceId): void;
+  /** To these destinations and no others. */
+  connectOwnSource(id: SourceId, to: readonly DestinationId[]): void;
+};
+
 export type Messages = {
   unknownKeys(): UnknownKey[];
   /** Creates a source with the key and accepts what was kept. */
@@ -110,7 +119,7 @@ export type Messages = {
 export type Workspaces = {
   /** A source, a destination and a test endpoint that answers 200: enough for the first message. Created once. */
   first(): Workspace | Problem;
-  /** A shop that sends by itself to a flaky webhook. Created once; opened again, it goes on sending. */
+  /** A shop that generates traffic to a flaky webhook. Created once; when opened again, it continues sending. */
   demo(): Promise<Workspace | Problem>;
 };
 
@@ -167,7 +176,7 @@ export type Endpoints = {
   create(draft: EndpointDraft): EndpointView | Problem;
   update(id: EndpointId, changes: Partial<EndpointDraft>): EndpointView | Problem;
   delete(id: EndpointId): Problem | null;
-  /** Back to the first step. */
+  /** Rewinds the program to its first step. */
   rewind(id: EndpointId): EndpointView | Problem;
   /** Newest first; `dropped` counts those that were removed for newer ones. */
   received(
@@ -225,7 +234,7 @@ export type ClientBatch = {
 export type ClientLogLine = { number: number; at: number; event: ClientEvent["event"]; line: string };
 
 export type ClientView = SimulatedClient & {
-  /** The source that has its write key now. */
+  /** The source that currently has its write key. */
   sourceId: SourceId | null;
   /** Where its batches go. */
   url: string;
@@ -303,7 +312,7 @@ export type Change = {
   count: number;
   /** For `messages`: how many of them are new. */
   added: number;
-  /** For `clock`: the advance under way, or null. Times as the API spells them. */
+  /** For `clock`: the advance in progress, or null. Times as the API spells them. */
   advance?: { from: string; to: string; now: string; attempts: number } | null;
 };
 

@@ -1,11 +1,10 @@
 /** Profiles, audiences, computed traits and deletions as the control API sees them: a part of `pipeline.ts`. */
 
-import type { DeletionState } from "../domain/deletion.ts";
-import type { Explanation } from "../domain/explain.ts";
+import type { DeletionState } from "../domain/states.ts";
 import type { AudienceId, ComputedTraitId, DeletionId, DestinationId, ProfileId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Problem } from "../domain/problem.ts";
-import type { Computation, Rule, Sync } from "../domain/rules.ts";
+import type { Computation, Explanation, Rule, Sync } from "../domain/rules.ts";
 import type { Audience, ComputedTrait, Deletion, ProfileCursor, ProfileDetails, ProfileSummary, Suppression } from "./profile-ports.ts";
 import type { Page } from "./ports.ts";
 

@@ -4,16 +4,13 @@ import { problem, type Problem } from "../domain/problem.ts";
 import type { HealthStore } from "./store-ports.ts";
 
 const sentences: readonly [prefix: string, sentence: string][] = [
-  [
-    "SQLITE_FULL",
-    "The disk that holds Hookyard's data is full. Nothing was written, and nothing that was accepted is lost. Free some space.",
-  ],
+  ["SQLITE_FULL", "The disk that holds Hookyard's data is full. Nothing was written, and no accepted message is lost. Free disk space."],
   ["SQLITE_READONLY", "Hookyard's data file cannot be written to. Check the permissions of the file and of its directory."],
   ["SQLITE_BUSY", "Hookyard's data file is locked by another program. Nothing was written; close that program and try again."],
   ["SQLITE_LOCKED", "Hookyard's data file is locked by another program. Nothing was written; close that program and try again."],
   ["SQLITE_CORRUPT", "Hookyard's data file is damaged. Stop Hookyard and restore a copy, or start with another --data directory."],
   ["SQLITE_NOTADB", "Hookyard's data file is damaged. Stop Hookyard and restore a copy, or start with another --data directory."],
-  ["SQLITE_CANTOPEN", "Hookyard's data file cannot be opened. Check that it is still there and may be read."],
+  ["SQLITE_CANTOPEN", "Hookyard's data file cannot be opened. Check that it exists and is readable."],
   ["SQLITE_IOERR", "Hookyard's data file cannot be read or written: the disk reports an error. Nothing was written."],
 ];
 

@@ -1,6 +1,10 @@
-import { afterEach, expect, test as base, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test as base, vi } from "vitest";
 import { starting, until } from "../../test/support/running-app.ts";
-import { createRate } from "./whole-pipeline.ts";
+import { createChangeFeed } from "./changes.ts";
+import { Activity } from "./clock/activity.ts";
+import { createSteppedClock } from "../../test/support/stepped-clock.ts";
+import { nextTurn } from "./real-time.ts";
+import { createRate, createSettle } from "./whole-pipeline.ts";
 
 const test = base.extend("start", starting);
 
@@ -51,7 +55,90 @@ test.for([
 });
 
 afterEach(() => {
+  vi.useRealTimers();
   vi.restoreAllMocks();
+});
+
+describe("whoever waits until all is settled", () => {
+  function startSettle(isRunning = false) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const activity = new Activity();
+    const feed = createChangeFeed();
+    onTestFinished(() => feed.stop());
+    const state = { hasQueued: false };
+    const listeners = new Set<unknown>();
+    const settle = createSettle({
+      activity,
+      clock: { ...createSteppedClock(), isRunning: () => isRunning },
+      store: { countByState: () => ({ queued: state.hasQueued ? 2 : 0, sending: 1 }) as never },
+      scheduler: { hasQueued: () => state.hasQueued },
+      changes: {
+        ...feed,
+        subscribe(listener) {
+          listeners.add(listener);
+          const leave = feed.subscribe(listener);
+          return () => {
+            listeners.delete(listener);
+            leave();
+          };
+        },
+      },
+    });
+    return { activity, feed, state, listeners, settle };
+  }
+
+  /** Whether it is over, a few turns later. */
+  async function isOver(wait: Promise<unknown>): Promise<boolean> {
+    let over = false;
+    void wait.then(() => (over = true));
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    return over;
+  }
+
+  test("waits for work and for what is queued, looks again at each change, and leaves no timer and no listener", async () => {
+    const { activity, feed, state, listeners, settle } = startSettle();
+    const work = activity.begin();
+    state.hasQueued = true;
+    const settled = settle(5000);
+    expect([await isOver(settled), listeners.size]).toEqual([false, 0]);
+    work.end();
+    expect([await isOver(settled), listeners.size]).toEqual([false, 1]);
+    feed.note("deliveries", null);
+    vi.advanceTimersByTime(50);
+    expect([await isOver(settled), listeners.size]).toEqual([false, 1]);
+    state.hasQueued = false;
+    feed.note("deliveries", null);
+    vi.advanceTimersByTime(50);
+    expect(await settled).toEqual({ settled: true, queued: 0, sending: 1 });
+    expect([listeners.size, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test("hears after its time what is left, whether it waits for work or for a change", async () => {
+    for (const isBusy of [true, false]) {
+      const { activity, state, listeners, settle } = startSettle();
+      if (isBusy) activity.begin();
+      state.hasQueued = true;
+      const settled = settle(5000);
+      await nextTurn();
+      vi.advanceTimersByTime(4999);
+      expect(await isOver(settled)).toBe(false);
+      vi.advanceTimersByTime(1);
+      expect(await settled).toEqual({ settled: false, queued: 2, sending: 1 });
+      expect([listeners.size, vi.getTimerCount()]).toEqual([0, 0]);
+    }
+  });
+
+  test("waits for held work on a clock that runs, and not on one that stands", async () => {
+    for (const isRunning of [true, false]) {
+      const { activity, settle } = startSettle(isRunning);
+      const work = activity.begin();
+      work.hold();
+      const settled = settle(5000);
+      expect(await isOver(settled)).toBe(!isRunning);
+      work.end();
+      expect(await settled).toMatchObject({ settled: true });
+    }
+  });
 });
 
 test("a rate is the mean of five seconds, which forgets what is older", () => {

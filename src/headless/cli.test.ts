@@ -6,11 +6,16 @@ import { expect, test } from "vitest";
 const cli = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
 
-const hookyard = (...args: string[]) => hookyardOn([], ...args);
+const hookyard = (...args: string[]) => hookyardOn([], args);
 
-function hookyardOn(node: string[], ...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+/** The program runs after this code. */
+const after = (code: string): string[] => ["--import", `data:text/javascript,${encodeURIComponent(code)}`];
+
+type Ended = { code: number | null; out: string; err: string };
+
+function hookyardOn(node: string[], args: string[], env: NodeJS.ProcessEnv = process.env): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...node, cli, ...args]);
+    const child = spawn(process.execPath, [...node, cli, ...args], { env });
     let out = "";
     let err = "";
     child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
@@ -22,7 +27,7 @@ function hookyardOn(node: string[], ...args: string[]): Promise<{ code: number |
 test.each([
   [["--version"], version],
   [["-v"], version],
-  [["--help"], "serve"],
+  [["--help"], "\n  serve        Runs the pipeline"],
   [["-h"], "serve"],
   [["help"], "serve"],
   [["run", "--help"], "--junit"],
@@ -49,7 +54,7 @@ test.each([
   ["24.0.0", { code: 0, out: `${version}\n`, err: "" }],
 ])("on Node %s it says whether that is new enough", async (node, wanted) => {
   const pretend = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`;
-  expect(await hookyardOn(["--import", `data:text/javascript,${encodeURIComponent(pretend)}`], "--version")).toEqual(wanted);
+  expect(await hookyardOn(after(pretend), ["--version"])).toEqual(wanted);
 });
 
 test.each([
@@ -59,4 +64,31 @@ test.each([
   const child = spawn(process.execPath, [cli, ...args]);
   child[stream].destroy();
   expect(await new Promise((resolve) => child.on("close", resolve))).toBe(wanted);
+});
+
+test.each([
+  [true, undefined, true],
+  [true, "", true],
+  [true, "1", false],
+  [false, undefined, false],
+  [false, "", false],
+])("run has colours: on a terminal %s, with NO_COLOR %j: %s", async (isTTY, colourless, wanted) => {
+  const { NO_COLOR: _, ...env } = process.env;
+  const terminal = after(`Object.defineProperty(process.stdout, "isTTY", { value: ${isTTY} })`);
+  const { out } = await hookyardOn(terminal, ["run", "none.yaml"], colourless === undefined ? env : { ...env, NO_COLOR: colourless });
+  expect(out).toContain("The file was not found.");
+  expect(out.includes("\u001b[")).toBe(wanted);
+});
+
+test.each([
+  ["ENOTFOUND", /^box is not an address of this machine\. Choose another with --host\.\n$/],
+  ["EAI_AGAIN", /^box is not an address of this machine\. Choose another with --host\.\n$/],
+  ["EACCES", /^Hookyard may not listen there: ports below 1024 need special rights\. of the system\n$/],
+  ["EPERM", /^Hookyard could not start: of the system\n$/],
+])("serve says in a line why it cannot listen: %s", async (code, wanted) => {
+  const system = `import dns from "node:dns";
+    dns.lookup = (host, options, answer) => process.nextTick(answer, Object.assign(new Error("of the system"), { code: "${code}" }));`;
+  const ports = ["--ingest-port", "--ui-port", "--endpoints-port", "--endpoints-tls-port"].flatMap((flag) => [flag, "0"]);
+  const ended = await hookyardOn(after(system), ["serve", "--data", ":memory:", "--host", "box", ...ports]);
+  expect(ended).toEqual({ code: 1, out: "", err: expect.stringMatching(wanted) });
 });

@@ -26,11 +26,11 @@ const commands: Record<string, Command> = {
     run: async (options) => (await import("./check-command.ts")).checkCommand(options),
   },
   doctor: {
-    summary: "Checks a data directory, also while Hookyard runs on it. Changes nothing.",
+    summary: "Checks a data directory, even while Hookyard uses it. Changes nothing.",
     run: async (options) => (await import("./data-commands.ts")).doctorCommand(options),
   },
   backup: {
-    summary: "Copies the data into one file, also while Hookyard runs on it.",
+    summary: "Copies the data into one file, even while Hookyard uses it.",
     run: async (options) => (await import("./data-commands.ts")).backupCommand(options),
   },
 };

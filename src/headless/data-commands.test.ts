@@ -1,7 +1,18 @@
 /** `hookyard doctor` and `hookyard backup`, beside a Hookyard that runs and without one. */
 
 import { execFile } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -65,6 +76,7 @@ test(
     const accepted = await fill(first.addresses);
     const beside = await hookyard("doctor", "--data", data, "--json");
     expect(beside).toMatchObject({ code: 0, err: "" });
+    expect(beside.out).toBe(`${JSON.stringify(JSON.parse(beside.out), null, 2)}\n`);
     expect(JSON.parse(beside.out)).toMatchObject({ inUse: true, rows: { sources: 1, destinations: 1 }, findings: [] });
 
     await first.end("SIGKILL");
@@ -100,7 +112,7 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
   expect(code).toBe(1);
   const said = findings.map(({ level, message }) => `${level}: ${message}`).join("\n");
   expect(said).toMatch(/error: \d+ message counts that differ from the rows/);
-  expect(said).toMatch(/error: 1 deliveries of no message/);
+  expect(said).toMatch(/error: 1 deliveries without their message/);
   expect(said).toMatch(/error: 1 messages that are not in the first state/);
   expect(said).toMatch(/warning: Other users can read .*token \(its mode is 644\)/);
   expect(findings.every(({ cure }) => cure.length > 20)).toBe(true);
@@ -109,6 +121,48 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
     code: 1,
     out: expect.stringMatching(/is missing, although it held data/),
   });
+});
+
+test("doctor prints the sizes, the format and the rows, as far as there are any", async () => {
+  const data = join(temporary(), "data");
+  await (await start(data)).end("SIGTERM");
+  const text = async (): Promise<string> =>
+    (await hookyard("doctor", "--data", data)).out.replaceAll(/\d{1,3}(?:,\d{3})+ bytes/g, "N bytes");
+  const beginning = `Data directory  ${data}, not in use\nData file       `;
+  const onFile = (sql: string): unknown => {
+    const db = new Database(join(data, "hookyard.db"));
+    const answer = db.pragma(sql, { simple: true });
+    db.close();
+    return answer;
+  };
+  const format = Number(onFile("user_version"));
+  expect(await text()).toMatch(
+    `${beginning}N bytes, of which 0 bytes free; log: missing
+Format          ${format}; this program knows ${format}
+Rows            0 requests, 0 messages, 0 deliveries, 0 attempts, 0 profiles, 0 sources, 0 destinations
+Checked         rights, files against the marker, `,
+  );
+  onFile(`user_version = ${format - 1}`);
+  expect(await text()).toMatch(
+    `${beginning}N bytes, of which 0 bytes free; log: missing
+Format          ${format - 1}; this program knows ${format}, and the next start brings it up to date
+Rows            not counted
+Checked         `,
+  );
+  rmSync(join(data, "hookyard.db"));
+  expect(await text()).toMatch(
+    `${beginning}missing; log: missing
+Format          unknown; this program knows ${format}
+Rows            not counted
+Checked         rights, files against the marker
+
+1 finding:
+
+error    ${join(data, "hookyard.db")} is missing, although it held data`,
+  );
+  writeFileSync(join(data, "token"), "x");
+  chmodSync(join(data, "token"), 0o644);
+  expect(await text()).toMatch(/\n2 findings:\n\n(?:error|warning) {2,4}/);
 });
 
 test("doctor and backup say in a line what they cannot do", async () => {

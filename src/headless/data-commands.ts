@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { OpenError } from "../app-errors.ts";
 import type { Examination } from "../app.ts";
-import { defaultDataDirectory } from "./data-directory.ts";
+import { defaultDataDirectory } from "./serve-flags.ts";
 
 type DataFlags = { data: string; json: boolean; force: boolean; files: string[] };
 
@@ -12,26 +12,26 @@ const dataFlag = `  --data DIR    The data directory. Default: ${defaultDataDire
 
 export const doctorHelp = `Usage: hookyard doctor [flags]
 
-Checks a data directory: SQLite's integrity check, counts against rows, the log, the marker, the rights. Works while Hookyard
-runs on it and while none does, and changes nothing.
+Checks a data directory: SQLite's integrity check, counts against rows, the log, the marker, the permissions. Works whether
+or not Hookyard uses it, and changes nothing.
 
 ${dataFlag}
   --json        Print one JSON object instead of text.
   --help        This text.
 
-Ends with 0 when nothing is wrong, with 1 when something is, and with 2 when a flag is wrong or there is nothing to check.`;
+Exit code: 0 when nothing is wrong, 1 when something is, 2 when a flag is wrong or there is nothing to check.`;
 
 export const backupHelp = `Usage: hookyard backup FILE [flags]
 
-Copies the data into one file that only its owner can read, also while Hookyard runs, and checks the copy. To restore it, put it
-into a new directory under the name hookyard.db, and start Hookyard with --data on that.
+Copies the data into one file that only its owner can read, even while Hookyard runs, and checks the copy. To restore it, put it
+into a new directory as hookyard.db, and start Hookyard with --data set to that directory.
 
 ${dataFlag}
-  --force       Replace FILE when it is there.
+  --force       Replace FILE if it exists.
   --json        Print one JSON object instead of text.
   --help        This text.
 
-Ends with 0 when the backup is written, with 1 when it is not, and with 2 when a flag is wrong.`;
+Exit code: 0 when the backup is written, 1 when it is not, 2 when a flag is wrong.`;
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseDataFlags(command: "doctor" | "backup", args: string[]): DataFlags | "help" | { wrong: string } {
@@ -114,13 +114,13 @@ export async function backupCommand({ args }: { args: string[] }): Promise<numbe
   const { data, force, json, files } = flags;
   try {
     const { backUpData } = await import("../app.ts");
-    const backup = await backUpData({ data, to: files[0] ?? "", force });
+    const backup = await backUpData({ data, to: files[0] as string, force });
     const { file, bytes, messages } = backup;
     const count = (n: number): string => n.toLocaleString("en");
     process.stdout.write(
       json
         ? `${JSON.stringify(backup)}\n`
-        : `${file}: ${count(messages)} messages, ${count(bytes)} bytes, checked. To restore it, put it into a new directory as hookyard.db and start with --data on that.\n`,
+        : `${file}: ${count(messages)} messages, ${count(bytes)} bytes, checked. To restore it, put it into a new directory as hookyard.db and start with --data set to that directory.\n`,
     );
     return 0;
   } catch (error) {

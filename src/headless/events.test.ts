@@ -51,6 +51,7 @@ test.each([
   ["/api/events?after=1", {}],
   ["/api/events", { "Last-Event-ID": "1" }],
   ["/api/events?after=0", { "Last-Event-ID": "1" }],
+  ["/api/events?after=1", { "Last-Event-ID": "" }],
 ])("a client resumes after what it saw: %s %j", async (path, headers) => {
   for (const id of ["a", "b", "c"]) feed.push([id]);
   const stream = await listen(path, headers);
@@ -96,8 +97,8 @@ test("a client that does not read is dropped", async () => {
 
 test("a client may be a megabyte behind, and is dropped when it is farther behind", async () => {
   const opened = Promise.withResolvers<ServerResponse>();
-  const server = createServer((request, response) => {
-    streamChanges({ request, response, changes: feed.feed, after: null });
+  const server = createServer((_request, response) => {
+    streamChanges({ response, changes: feed.feed, after: null });
     opened.resolve(response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -115,6 +116,7 @@ test("a client may be a megabyte behind, and is dropped when it is farther behin
   expect(response.destroyed).toBe(false);
   feed.push(["x".repeat(70_000)]);
   expect(response.destroyed).toBe(true);
+  feed.push(["nobody reads this"]);
   socket.destroy();
   await new Promise((resolve) => server.close(resolve));
 });

@@ -3,7 +3,7 @@
  * resumes where it was; `event: resync` says that this is not possible and everything must be read again.
  */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";
 import type { RealTimer } from "../engine/real-time.ts";
 import { startIdleTimer } from "../engine/real-time.ts";
@@ -15,19 +15,8 @@ const heartbeatMs = 15_000;
 const maxBuffered = 1024 * 1024;
 
 /** `after` is the sequence number that the client saw last; null starts with what comes next. */
-export function streamChanges({
-  request,
-  response,
-  changes,
-  after,
-}: {
-  request: IncomingMessage;
-  response: ServerResponse;
-  changes: ChangeFeed;
-  after: string | null;
-}): void {
+export function streamChanges({ response, changes, after }: { response: ServerResponse; changes: ChangeFeed; after: string | null }): void {
   response.writeHead(200, { ...guardHeaders, "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" });
-  request.socket.setNoDelay(true);
 
   const write = (text: string) => {
     if (response.destroyed) return;

@@ -27,7 +27,7 @@ export function createGuard({ token, host }: { token: string; host: string }) {
       const written = (headers.host ?? "").toLowerCase();
       const name = hostPattern.exec(written)?.[1];
       if (name === undefined || !isOurs(name)) {
-        return problem(403, "bad_host", "The Host header names another machine. Use the address that Hookyard printed at its start.");
+        return problem(403, "bad_host", "The Host header names another machine. Use the address that Hookyard printed when it started.");
       }
       if (headers.origin !== undefined && headers.origin.toLowerCase() !== `http://${written}`) {
         return problem(403, "bad_origin", "Pages of other origins may not use the control API.");
@@ -37,7 +37,7 @@ export function createGuard({ token, host }: { token: string; host: string }) {
     checkToken(headers: IncomingHttpHeaders): Problem | null {
       const given = /^bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
       if (given !== undefined && timingSafeEqual(digest(given), expected)) return null;
-      return problem(401, "unauthorized", "Send the token that Hookyard printed at its start, as `Authorization: Bearer <token>`.");
+      return problem(401, "unauthorized", "Send the token that Hookyard printed when it started, as `Authorization: Bearer <token>`.");
     },
   };
 }

@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { PortTaken } from "../app-errors.ts";
-import { answerOf, send, startControlPort, token } from "./control-port.fixture.ts";
+import { answerOf, createFeed, send, startControlPort, token } from "./control-port.fixture.ts";
 import { createControlPort } from "./http-api.ts";
 import { createStaticPages } from "./static-pages.ts";
 
@@ -26,6 +26,8 @@ describe("a call over HTTP", () => {
     expect(answer.json()).toEqual({ name: "messages.list", input: { limit: 20, userId: "7", search: "true" } });
     const several = await control.send("GET", "/api/messages?sourceId=src_1&limit=-3&sourceId=src_2");
     expect(several.json()).toMatchObject({ input: { limit: -3, sourceId: ["src_1", "src_2"] } });
+    const twice = await control.send("GET", "/api/messages?search=a?limit=2");
+    expect(twice.json()).toMatchObject({ input: { search: "a?limit=2" } });
     const secrets = await control.send("GET", "/api/configuration?secrets=true");
     expect(secrets.json()).toMatchObject({ input: { secrets: true } });
   });
@@ -167,6 +169,17 @@ describe("a call over HTTP", () => {
     await broken.stop();
   });
 
+  test("that breaks after its answer began is cut", async () => {
+    const { feed } = createFeed();
+    const subscribe = () => {
+      throw new Error("of the feed");
+    };
+    const broken = await startControlPort({ changes: { ...feed, subscribe } });
+    await expect(broken.send("GET", "/api/events")).rejects.toMatchObject({ code: "ECONNRESET" });
+    expect(broken.reported).toEqual([new Error("of the feed")]);
+    await broken.stop();
+  });
+
   test("answers with the status and body of the API", async () => {
     const other = await startControlPort({ call: () => answerOf(409, { code: "sending", message: "No." }) });
     const answer = await other.send("POST", "/api/deliveries/dlv_1/retry");
@@ -303,11 +316,17 @@ test("a port that is taken is named", async () => {
   await expect(second.start()).rejects.toEqual(new PortTaken({ port, role: "ui" }));
 });
 
-test("stopping does not wait for a call that takes long", async () => {
+test("stopping waits a second for a call that takes long", async () => {
   const slow = await startControlPort({ call: () => new Promise(() => undefined) });
   const pending = slow.send("POST", "/api/settle").catch((error: NodeJS.ErrnoException) => error.code);
   // Answered after the call above was taken up.
   await send(slow.url, "GET", "/");
-  await slow.stop();
-  expect(await pending).toBe("ECONNRESET");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let over = false;
+  const stopped = slow.stop().then(() => (over = true));
+  await vi.advanceTimersByTimeAsync(999);
+  expect(over).toBe(false);
+  vi.advanceTimersByTime(1);
+  vi.useRealTimers();
+  expect([await pending, await stopped]).toEqual(["ECONNRESET", true]);
 });

@@ -49,7 +49,7 @@ export function createControlPort({
     respond({ api, guard, pages, streams, request, response }).catch((error: unknown) => {
       report(error);
       if (response.headersSent) response.destroy();
-      else answerProblem(response, problem(500, "internal", "Something went wrong inside Hookyard. Its log on standard error says what."));
+      else answerProblem(response, problem(500, "internal", "Hookyard has a bug. Standard error has the details."));
     });
   };
   const server = createServer(arrivalLimits(arrival));
@@ -88,7 +88,7 @@ async function respond(exchange: Exchange): Promise<void> {
   const refused = guard.checkAddress(request.headers);
   if (refused !== null) return answerProblem(response, refused);
   if (path === "/api" || path.startsWith("/api/")) return respondToCall(exchange, path, search);
-  if (!pages.has(path)) return answerProblem(response, problem(404, "not_found", "There is nothing at this path."));
+  if (!pages.has(path)) return answerProblem(response, problem(404, "not_found", "This path does not exist."));
   if (request.method !== "GET" && request.method !== "HEAD") return answerWrongMethod(response, ["GET", "HEAD"]);
   return pages.answer(response, path);
 }
@@ -102,14 +102,13 @@ async function respondToCall({ api, guard, streams, request, response }: Exchang
     if (path === openApiPath) return answerJson(response, 200, api.openApi());
     streams.add(response);
     response.on("close", () => streams.delete(response));
-    const after = lastEventId(request) ?? new URLSearchParams(search).get("after");
-    return streamChanges({ request, response, changes: api.changes, after });
+    const after = String(request.headers["last-event-id"] ?? "") || new URLSearchParams(search).get("after");
+    return streamChanges({ response, changes: api.changes, after });
   }
 
   const matches = matchPath(path);
   if (isProblem(matches)) return answerProblem(response, matches);
-  if (matches.size === 0)
-    return answerProblem(response, problem(404, "not_found", `There is no call at this path. ${openApiPath} lists all.`));
+  if (matches.size === 0) return answerProblem(response, problem(404, "not_found", `No call has this path. ${openApiPath} lists all.`));
   const match = matches.get(request.method as Method);
   if (match === undefined) return answerWrongMethod(response, [...matches.keys()]);
 
@@ -123,13 +122,8 @@ async function respondToCall({ api, guard, streams, request, response }: Exchang
   answerJson(response, answer.status, answer.body);
 }
 
-function lastEventId(request: IncomingMessage): string | null {
-  const value = request.headers["last-event-id"];
-  return typeof value === "string" && value !== "" ? value : null;
-}
-
 function answerWrongMethod(response: ServerResponse, allowed: readonly string[]): void {
-  const refusal: Problem = problem(405, "method_not_allowed", `This path takes ${allowed.join(", ")}.`);
+  const refusal: Problem = problem(405, "method_not_allowed", `This path accepts ${allowed.join(", ")}.`);
   answerProblem(response, refusal, { Allow: allowed.join(", ") });
 }
 

@@ -40,10 +40,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** The JSON object in a request's body, `{}` for an empty one; null when the client went away. */
 export async function readJsonObject(request: IncomingMessage): Promise<object | Problem | null> {
   const encoding = request.headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity") {
-    request.resume();
-    return problem(415, "unsupported_encoding", `The control API takes bodies as they are, not with Content-Encoding ${encoding}.`);
-  }
+  if (encoding !== undefined && encoding !== "identity")
+    return problem(415, "unsupported_encoding", `The control API accepts uncompressed bodies only, not Content-Encoding ${encoding}.`);
   const bytes = await readBytes(request);
   if (bytes === null) return null;
   if (bytes === "too large") return problem(413, "too_large", `The body is larger than ${maxBytes / 1024 / 1024} MiB.`);
@@ -58,7 +56,7 @@ export async function readJsonObject(request: IncomingMessage): Promise<object |
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return problem(400, "bad_json", `The body is not valid JSON: ${error instanceof Error ? error.message : "it cannot be read"}.`);
+    return problem(400, "bad_json", `The body is not valid JSON: ${(error as Error).message}.`);
   }
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : invalid("The body must be a JSON object.");
 }
@@ -74,7 +72,6 @@ function readBytes(request: IncomingMessage): Promise<Buffer | "too large" | nul
       if (size > maxDiscardedBytes) resolve("too large");
     });
     request.on("end", () => resolve(size > maxBytes ? "too large" : Buffer.concat(chunks)));
-    request.on("error", () => resolve(null));
     request.on("close", () => resolve(null));
   });
 }

@@ -18,7 +18,7 @@ export function matchPath(path: string): Map<Method, Match> | Problem {
     try {
       parts.push(decodeURIComponent(part));
     } catch {
-      return problem(400, "bad_path", "The path has a percent sign that is not followed by the two digits of a UTF-8 byte.");
+      return problem(400, "bad_path", "The path has a percent sign that is not part of a valid percent-encoding.");
     }
   }
   for (const { call, segments } of routes) {
@@ -47,7 +47,7 @@ export function inputOf({ call, params }: Match, query: URLSearchParams, body: o
     const [text = "", ...others] = query.getAll(name);
     if (others.length === 0) input.set(name, schema.safeParse(text).success ? text : literalOf(text));
     else if (takesMany(schema)) input.set(name, [text, ...others]);
-    else return invalid(`The query parameter ${name} is there twice.`);
+    else return invalid(`The query parameter ${name} appears twice.`);
   }
   for (const [name, value] of Object.entries(body)) {
     const isElsewhere = [call.params, call.query].some((part) => part !== null && Object.hasOwn(part.shape, name));

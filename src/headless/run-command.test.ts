@@ -29,7 +29,7 @@ test.each([
   [["a.yaml", "--seed", "9007199254740992"], "--seed needs a whole number."],
   [["a.yaml", "--seed", "1e3"], "--seed needs a whole number."],
   [["a.yaml", "--junit", ""], "--junit needs a file."],
-  [["a.yaml", "b.yaml", "a.yaml"], "a.yaml is there twice."],
+  [["a.yaml", "b.yaml", "a.yaml"], "a.yaml appears twice."],
   [["--json"], "hookyard run needs at least one scenario file."],
   [["--jsonn", "a.yaml"], "hookyard run --help lists all flags."],
 ])("%j is refused in one line", (args, part) => {

@@ -63,14 +63,14 @@ async function runAll(
     for (let index = next; index < flags.files.length; index = next) {
       next += 1;
       const keepThis = flags.keep && index === 0 ? { keep: (pipeline: RunningPipeline) => keep(pipeline as Kept) } : {};
-      done[index] = await runFile({ file: flags.files[index] ?? "", seed: flags.seed, start, ...keepThis });
+      done[index] = await runFile({ file: flags.files[index] as string, seed: flags.seed, start, ...keepThis });
       for (let ready = done[reported]; ready !== undefined; ready = done[reported]) {
         reported += 1;
         onReport(ready.report);
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(besideEachOther, flags.files.length) }, work));
+  await Promise.all(Array.from({ length: besideEachOther }, work));
   return done;
 }
 
@@ -136,11 +136,11 @@ function hasColour(): boolean {
 }
 
 function reportError(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(`${String(error instanceof Error ? error.stack : error)}\n`);
 }
 
-/** Until a signal comes. */
-async function serveKept({ api, stop }: Kept, { root }: { root: string }): Promise<void> {
+/** Until a signal comes. Nothing of it outlives the command. */
+async function serveKept({ api }: Kept, { root }: { root: string }): Promise<void> {
   const { createControlPort } = await import("./http-api.ts");
   const { createStaticPages } = await import("./static-pages.ts");
   const { readOrMakeToken } = await import("./token.ts");
@@ -149,13 +149,11 @@ async function serveKept({ api, stop }: Kept, { root }: { root: string }): Promi
   const control = createControlPort({ api, token, pages, host: "127.0.0.1", port: 0, report: reportError });
   const url = await control.start();
   // Standard output may be a JSON document that somebody parses.
-  process.stderr.write(`The first scenario's pipeline is kept. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`);
+  process.stderr.write(`The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`);
   await new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
   });
-  await control.stop();
-  await stop();
 }
 
 export type RunFlags = {
@@ -168,15 +166,15 @@ export type RunFlags = {
 
 export const runHelp = `Usage: hookyard run FILE… [flags]
 
-Runs scenarios, each in a pipeline of its own: in memory, on free ports, on a clock that moves only as the scenario says.
+Runs each scenario in its own pipeline: in memory, on free ports, with a clock that only the scenario moves.
 
-  --junit FILE    Write the results there as JUnit XML.
+  --junit FILE    Write the results to FILE as JUnit XML.
   --json          Print one JSON document instead of text. The same files and seed give the same bytes.
-  --seed N        Draw from this seed instead of the files' own.
+  --seed N        Use this seed instead of the seeds in the files.
   --keep          Keep the first file's pipeline running afterwards, and print the inspector's address.
   --help          This text.
 
-Ends with 0 when every expectation was met, with 1 when one was not or a file cannot be used, and with 2 when a flag is wrong.`;
+Exit code: 0 when every expectation is met, 1 when one is not or a file cannot be used, 2 when a flag is wrong.`;
 
 /** The flags, `help`, or what is wrong with them in one line. */
 export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {
@@ -199,9 +197,9 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
   }
   const { values, positionals: files } = parsed;
   if (values.help) return "help";
-  if (files.length === 0) return { wrong: "hookyard run needs at least one scenario file. hookyard run --help says more." };
+  if (files.length === 0) return { wrong: "hookyard run needs at least one scenario file. hookyard run --help lists all flags." };
   const twice = files.find((file, index) => files.indexOf(file) !== index);
-  if (twice !== undefined) return { wrong: `${twice} is there twice.` };
+  if (twice !== undefined) return { wrong: `${twice} appears twice.` };
   if (values.junit === "") return { wrong: "--junit needs a file." };
   const seed = values.seed === undefined ? undefined : Number(values.seed);
   if (seed !== undefined && !(/^-?\d{1,16}$/.test(values.seed ?? "") && Number.isSafeInteger(seed)))

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -67,7 +67,10 @@ describe("hookyard serve", () => {
     const made = await fetch(`${ready.uiUrl}/api/sources`, { method: "POST", headers, body: '{"name":"Web"}' });
     expect(made.status).toBe(201);
     expect((await fetch(`${ready.uiUrl}/`)).headers.get("content-type")).toContain("text/html");
+    const events = await fetch(`${ready.uiUrl}/api/events`, { headers });
     first.child.kill("SIGTERM");
+    // The stream is ended, not cut.
+    expect(await events.text()).toMatch(/^id: \d+\n\n/);
     expect(await first.ended).toEqual({ code: 0, err: "" });
 
     const second = serve("--data", directory, ...freePorts, "--json");
@@ -112,6 +115,9 @@ describe("hookyard serve", () => {
         mode: 0o755,
       });
       const flags = ["--data", data, ...freePorts, "--json", "--open"];
+      // What a killed one has left.
+      mkdirSync(join(directory, "data"), { mode: 0o700 });
+      writeFileSync(join(directory, "data", "hookyard.open.html"), "old");
       const running = serveIn({ PATH: `${directory}:${process.env["PATH"]}` }, ...flags);
       const { uiUrl, token } = JSON.parse(await running.line()) as Ready;
       await expect.poll(() => existsSync(opened)).toBe(true);
@@ -216,7 +222,7 @@ Socket.prototype.connect = function (...to) {
     const file = join(directory, "wrong.json");
     writeFileSync(file, '{"version":1,"sources":[{"name":"a","writeKey":"k"},{"name":"b","writeKey":"k"}]}');
     const refused = await serve("--data", directory, ...freePorts, "--config", file).ended;
-    expect(refused).toEqual({ code: 1, err: expect.stringContaining("sources: k is there twice.") });
+    expect(refused).toEqual({ code: 1, err: expect.stringContaining("sources: k appears twice.") });
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;

@@ -6,8 +6,7 @@ import { OpenError, PortTaken } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createControlPort } from "./http-api.ts";
 import { openInspector } from "./open-inspector.ts";
-import type { ServeFlags } from "./serve-flags.ts";
-import { isLoopback, parseServeFlags, portFlags, serveHelp } from "./serve-flags.ts";
+import { isLoopback, parseServeFlags, portFlags, serveHelp, type ServeFlags } from "./serve-flags.ts";
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
 
@@ -50,7 +49,7 @@ async function start({ flags, root, version }: { flags: ServeFlags; root: string
       const { status, body } = await app.api.call("configuration.import", configuration);
       if (status >= 400) throw new Refusal(`${flags.config}: ${(body as { message: string }).message}`);
       const { missing = [] } = body as { missing?: string[] };
-      for (const what of missing) warn(`${flags.config}: a credential was left out, and is not known here. Enter it: ${what}.`);
+      for (const what of missing) warn(`${flags.config}: a credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
     }
     const addresses = await app.start();
     const token = readOrMakeToken(addresses.dataDir);
@@ -126,13 +125,13 @@ function announce({ flags, version, token, uiUrl, ingestUrl, endpointsUrl, endpo
 function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (error instanceof Refusal || error instanceof OpenError) return error.message;
   if (error instanceof PortTaken) {
-    return `Port ${error.port} is taken by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;
+    return `Port ${error.port} is in use by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;
   }
-  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const code = (error as NodeJS.ErrnoException).code;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${flags.host} is not an address of this machine. Choose another with --host.`;
   }
-  if (code === "EACCES") return `Hookyard may not listen there: ports below 1024 need special rights. ${messageOf(error)}`;
+  if (code === "EACCES") return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
   return `Hookyard could not start: ${messageOf(error)}`;
 }
 
@@ -151,7 +150,7 @@ function whenAskedToStop(): Promise<void> {
 }
 
 function report(error: unknown): void {
-  log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  log(String(error instanceof Error ? error.stack : error));
 }
 
 function log(text: string): void {

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { defaultDataDirectory } from "./data-directory.ts";
-import { isLoopback, parseServeFlags } from "./serve-flags.ts";
+import { defaultDataDirectory, isLoopback, parseServeFlags } from "./serve-flags.ts";
 
 describe("the flags of serve", () => {
   test("default to the documented ports on loopback", () => {

@@ -1,9 +1,9 @@
 /** The flags of `hookyard serve`. */
 
-import { resolve } from "node:path";
+import { resolve, join } from "node:path";
 import { parseArgs } from "node:util";
+import { homedir } from "node:os";
 import type { PortRole } from "../app-errors.ts";
-import { defaultDataDirectory } from "./data-directory.ts";
 
 export type ServeFlags = {
   /** A directory, or `:memory:`. */
@@ -26,14 +26,14 @@ export const serveHelp = `Usage: hookyard serve [flags]
 
 Runs the pipeline, the test endpoints and the inspector on this machine.
 
-  --data DIR                 Where the data is kept, or :memory: to keep nothing.
+  --data DIR                 The data directory, or :memory: to store nothing.
                              Default: ${defaultDataDirectory()}
   --ingest-port N            Where client libraries send to. Default 4700; 0 picks a free one, for all ports.
   --ui-port N                The inspector and the control API. Default 4701.
   --endpoints-port N         The test endpoints. Default 4702.
   --endpoints-tls-port N     The test endpoints over HTTPS. Default 4703.
-  --host ADDRESS             Listen there instead of 127.0.0.1. Other machines may then reach Hookyard.
-  --config FILE              Read this configuration at the start: a JSON file as GET /api/configuration answers it.
+  --host ADDRESS             Listen on this address instead of 127.0.0.1. Other machines may then reach Hookyard.
+  --config FILE              Read this configuration at the start: a JSON file as GET /api/configuration returns it.
   --json                     The first line on standard output is a JSON object with the addresses and the token.
   --open                     Open the inspector in the browser.
   --help                     This text.`;
@@ -90,4 +90,17 @@ function portOf(text: string): number {
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Where the data lives when `--data` does not say: the platform's place for it. */
+export function defaultDataDirectory(
+  platform: NodeJS.Platform = process.platform,
+  environment: NodeJS.ProcessEnv = process.env,
+  home: string = homedir(),
+): string {
+  if (platform === "darwin") return join(home, "Library", "Application Support", "Hookyard");
+  if (platform === "win32") return join(environment["APPDATA"] || join(home, "AppData", "Roaming"), "Hookyard");
+  const base = environment["XDG_DATA_HOME"];
+  // The XDG specification says to ignore a relative path.
+  return join(base?.startsWith("/") ? base : join(home, ".local", "share"), "hookyard");
 }

@@ -32,3 +32,6 @@ export async function buildDesktopIfStale(): Promise<void> {
   }
   writeFileSync(stampFile, fingerprint);
 }
+
+// `npm run build:desktop`
+if (import.meta.main) await buildDesktopIfStale();

@@ -154,3 +154,6 @@ export function readStamp(file: string): string | null {
     return null;
   }
 }
+
+// `npm run build`
+if (import.meta.main) await buildIfStale();

@@ -11,7 +11,7 @@ type Choice = { host: "desktop" } | { host: "desktop-after-download" } | { host:
 
 export function chooseHost({ hasDisplay, isRoot, runtime }: Machine): Choice {
   if (!hasDisplay) {
-    const sentence = "There is no display here, so open the inspector's address below in a browser yourself.";
+    const sentence = "There is no display, so open the inspector's address below in a browser yourself.";
     return { host: "headless", sentence, opensBrowser: false };
   }
   if (isRoot) return inBrowser("Electron refuses to run as root");
@@ -21,9 +21,9 @@ export function chooseHost({ hasDisplay, isRoot, runtime }: Machine): Choice {
     case "missing":
       return { host: "desktop-after-download" };
     case "unavailable":
-      return inBrowser("Electron's runtime is not here and could not be downloaded");
+      return inBrowser("Electron's runtime is missing and could not be downloaded");
     case "broken":
-      return inBrowser("Electron's runtime does not start here");
+      return inBrowser("Electron's runtime does not start on this machine");
   }
 }
 

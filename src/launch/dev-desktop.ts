@@ -15,12 +15,12 @@ import { endWithNpm } from "./end-with-npm.ts";
 const runtime = findRuntime() ?? (await downloadRuntime());
 if (runtime === null) {
   process.stderr.write(
-    "Electron's runtime is not here and could not be downloaded. npm run dev opens the inspector in a browser instead.\n",
+    "Electron's runtime is missing and could not be downloaded. npm run dev opens the inspector in a browser instead.\n",
   );
   process.exit(1);
 }
 endWithNpm();
-const buildCommand = fileURLToPath(new URL("build-desktop-command.ts", import.meta.url));
+const buildCommand = fileURLToPath(new URL("build-desktop.ts", import.meta.url));
 const ended = whenEnded();
 const server = await startDevServer({ host: "127.0.0.1", port: 0, engineChanged: () => desktop.restart() });
 const { ELECTRON_RUN_AS_NODE: _, ...environment } = process.env;

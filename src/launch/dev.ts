@@ -48,14 +48,14 @@ async function run(flags: ServeFlags): Promise<void> {
     if (child.stdout !== null)
       createInterface({ input: child.stdout }).on("line", (line) => {
         if (!line.startsWith('{"event":"ready"')) return print(line);
-        if (first !== null) print("The engine was started again.");
+        if (first !== null) print("The engine has restarted.");
         started.resolve(JSON.parse(line) as Ready);
       });
     child.once("exit", (code, signal) => {
       if (started !== ready) return;
       if (first === null) process.exit(code ?? 1);
       expectNext();
-      print(`The engine ended with ${code ?? signal}. It starts again when its sources change.`);
+      print(`The engine ended with ${code ?? signal}. It restarts when its sources change.`);
     });
     return child;
   }

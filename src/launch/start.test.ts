@@ -43,7 +43,7 @@ test.runIf(process.platform === "linux")("without a display it says so in one se
   const { child, said } = spawnStart(freePorts, environment);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const line = async () => String((await lines.next()).value);
-  expect(await line()).toBe("There is no display here, so open the inspector's address below in a browser yourself.");
+  expect(await line()).toBe("There is no display, so open the inspector's address below in a browser yourself.");
   let address: string | undefined;
   while (address === undefined) address = /Inspector +(\S+)/.exec(await line())?.[1];
   const page = await fetch(address);
@@ -80,13 +80,13 @@ test.runIf(process.platform === "linux")("where Electron's runtime cannot be had
     electron_config_cache: join(directory, "cache"),
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const sentence = "Electron's runtime is not here and could not be downloaded, so Hookyard opens its inspector in your browser.";
+  const sentence = "Electron's runtime is missing and could not be downloaded, so Hookyard opens its inspector in your browser.";
   expect(String((await lines.next()).value)).toBe(sentence);
   await expect.poll(() => existsSync(opened)).toBe(true);
   child.kill("SIGTERM");
   expect(await once(child, "close")).toEqual([0, null]);
   expect(asked).toEqual([expect.stringMatching(/electron-v[\w.-]+\.zip$/)]);
-  expect(said.errors.replace("Building Hookyard…\n", "")).toBe("Downloading Electron's runtime, for 20 seconds at most…\n");
+  expect(said.errors.replace("Building Hookyard…\n", "")).toBe("Downloading Electron's runtime, for 20 seconds or less…\n");
 });
 
 test("asked for help it says at once what it takes, and builds nothing", async () => {

@@ -6,12 +6,12 @@ import { root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
 import { downloadMs, downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
 import { endWithNpm } from "./end-with-npm.ts";
-import { runServe } from "./run-serve.ts";
+import { runServe } from "./serve.ts";
 
 const help = `Usage: npm start [-- flags]
 
-Opens Hookyard in a window of its own, or in the browser where Electron's runtime is not there and cannot be had.
-In a window, the flags --data, --ingest-port, --endpoints-port and --endpoints-tls-port count; in the browser, all of these:
+Opens Hookyard in its own window, or in the browser if Electron's runtime is missing and cannot be downloaded.
+In a window, the flags --data, --ingest-port, --endpoints-port and --endpoints-tls-port apply; in the browser, all of these:
 
 ${serveHelp}`;
 
@@ -30,7 +30,7 @@ const machine: Machine = {
 };
 
 if (chooseHost(machine).host === "desktop-after-download") {
-  process.stderr.write(`Downloading Electron's runtime, for ${downloadMs / 1000} seconds at most…\n`);
+  process.stderr.write(`Downloading Electron's runtime, for ${downloadMs / 1000} seconds or less…\n`);
   runtime = await downloadRuntime();
   machine.runtime = runtime === null ? "unavailable" : "there";
 }

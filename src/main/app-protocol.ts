@@ -30,8 +30,8 @@ export function serveApp(directory: string): void {
   const files = pageFilesIn(directory);
   protocol.handle(scheme, async (request) => {
     const file = isPage(request.url) ? files.get(new URL(request.url).pathname) : undefined;
-    if (file === undefined) return new Response("There is nothing at this path.", { status: 404, headers });
-    if (request.method !== "GET") return new Response("This is only there to be read.", { status: 405, headers });
+    if (file === undefined) return new Response("This path does not exist.", { status: 404, headers });
+    if (request.method !== "GET") return new Response("This path only accepts GET and HEAD.", { status: 405, headers });
     return new Response(await readFile(file), {
       headers: { ...headers, "Content-Type": contentTypeOf(file) },
     });

@@ -37,7 +37,7 @@ async function askForFreePorts({ message, port }: PortTaken): Promise<boolean> {
     type: "warning",
     title: "Hookyard",
     message,
-    detail: `Another Hookyard may be running. This one can use free ports instead: client libraries that send to port ${port} do not reach it then.`,
+    detail: `Another Hookyard may be running. This one can use free ports instead: client libraries that send to port ${port} then do not reach it.`,
     buttons: ["Use Free Ports", "Quit"],
     defaultId: 0,
     cancelId: 1,

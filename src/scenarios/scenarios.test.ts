@@ -66,7 +66,7 @@ describe("the control API's scenarios", () => {
       name: null,
       problems: [
         { line: 1, column: 1, message: "steps is missing: a list of steps." },
-        { line: 2, column: 1, message: "step is not known here. Did you mean steps?" },
+        { line: 2, column: 1, message: "step is unknown. Did you mean steps?" },
       ],
     });
   });

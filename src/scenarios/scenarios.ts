@@ -5,9 +5,9 @@
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { InputOf } from "../contract/contract.ts";
+import type { HandlersOf } from "../contract/contract.ts";
 import type { ReadyScenario, ScenarioProblem, ScenarioRunAnswer } from "../contract/scenarios.ts";
-import { conflict, notFound, type Problem } from "../domain/problem.ts";
+import { conflict, notFound } from "../domain/problem.ts";
 import type { ScenarioPipeline, StartPipeline } from "./run/pipeline.ts";
 
 /** Each is a whole pipeline with its own ports. */
@@ -16,15 +16,9 @@ const maxRunning = 4;
 /** Runs that can still be read. */
 const maxKept = 20;
 
-export type Scenarios = {
-  ready(): Promise<ReadyScenario[]>;
-  check(text: string): Promise<{ name: string | null; problems: ScenarioProblem[] }>;
-  run(input: InputOf<"scenarios.run">): Promise<ScenarioRunAnswer | Problem>;
-  record(input: InputOf<"scenarios.record">): Promise<{ text: string; notes: string[] } | Problem>;
-  runs(): ScenarioRunAnswer[];
-  get(id: string): ScenarioRunAnswer | Problem;
-  delete(id: string): Problem | null;
-  /** Ends the runs that are under way. */
+type Scenarios = {
+  handlers: HandlersOf<"scenarios" | "scenarioRuns">;
+  /** Ends the running scenarios. */
   stop(): Promise<void>;
 };
 
@@ -59,15 +53,15 @@ export function createScenarios({
     }
   }
 
-  return {
-    ready: async () => (directory === null ? [] : readyIn(directory)),
-    check,
+  const handlers: Scenarios["handlers"] = {
+    "scenarios.list": async () => ({ items: directory === null ? [] : await readyIn(directory) }),
+    "scenarios.check": ({ text }) => check(text),
 
-    async run({ text, file, seed }) {
+    "scenarios.run": async ({ text, file, seed }) => {
       const { forServing, readScenario } = await import("./file/read-scenario.ts");
       const { runRead, reportToBe } = await import("./run/run-scenario.ts");
       if (underWay().length >= maxRunning) {
-        return conflict("too_many_runs", `${maxRunning} scenarios are running already. Wait until one of them is over, or end one.`);
+        return conflict("too_many_runs", `${maxRunning} scenarios are running already. Wait until one of them ends, or stop one.`);
       }
       forgetOld();
       const read = readScenario(text, forServing);
@@ -93,24 +87,30 @@ export function createScenarios({
       return answer(run);
     },
 
-    async record(input) {
+    "scenarios.record": async (input) => {
       const { recordScenario } = await import("./record/record.ts");
-      return recordScenario(own, start, input);
+      const { readScenario } = await import("./file/read-scenario.ts");
+      const { runRead } = await import("./run/run-scenario.ts");
+      return recordScenario({ ...input, own, run: (text) => runRead({ read: readScenario(text), start }) });
     },
 
-    runs: () => [...runs.values()].map(answer).toReversed(),
-    get(id) {
+    "scenarioRuns.list": () => ({ items: [...runs.values()].map(answer).toReversed() }),
+    "scenarioRuns.get": ({ id }) => {
       const run = runs.get(id);
       return run === undefined ? notFound("run", id) : answer(run);
     },
-    delete(id) {
+    "scenarioRuns.delete": ({ id }) => {
       const run = runs.get(id);
       if (run === undefined) return notFound("run", id);
       run.end.abort();
       runs.delete(id);
       onChange(id);
-      return null;
+      return { id };
     },
+  };
+
+  return {
+    handlers,
     async stop() {
       for (const { end } of runs.values()) end.abort();
       await Promise.all([...runs.values()].map(({ ended }) => ended));

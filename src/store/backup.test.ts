@@ -1,6 +1,6 @@
 /** `hookyard backup` and `hookyard doctor` as functions: what they write, refuse and leave behind. */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -66,7 +66,7 @@ test("a file that is there is replaced by force only", async () => {
   const [data, target] = [ended(), temporaryDirectory()];
   const file = join(target, "copy.db");
   writeFileSync(file, "mine");
-  expect(await refusal(data, file)).toBe(`${file} is there already. --force replaces it.`);
+  expect(await refusal(data, file)).toBe(`${file} already exists. --force replaces it.`);
   expect(readFileSync(file, "utf8")).toBe("mine");
   expect(await backUpData({ data, to: file, force: true })).toMatchObject({ messages: 3 });
   expect(readdirSync(target)).toEqual(["copy.db"]);
@@ -77,7 +77,7 @@ test.each([dataFileName, `${dataFileName}-wal`, `${dataFileName}-shm`, lockFileN
   "a backup is not written over %s of the data itself, even by force",
   async (name) => {
     const data = ended();
-    expect(await refusal(data, join(data, name), true)).toMatch(/belongs to the data itself/);
+    expect(await refusal(data, join(data, name), true)).toMatch(/is part of the data itself/);
   },
 );
 
@@ -86,7 +86,7 @@ test("a backup that cannot be written says why, and leaves no part of it", async
   mkdirSync(join(target, "directory"));
   expect(await refusal(data, join(target, "directory"), true)).toMatch(/is a directory\. Name a file in it/);
   expect(await refusal(data, join(target, "missing", "copy.db"))).toMatch(/copy\.db cannot be written: ENOENT/);
-  expect(await refusal(temporaryDirectory(), join(target, "copy.db"))).toMatch(/holds no data of Hookyard/);
+  expect(await refusal(temporaryDirectory(), join(target, "copy.db"))).toMatch(/has no Hookyard data/);
   expect(readdirSync(target)).toEqual(["directory"]);
 });
 
@@ -95,7 +95,9 @@ test("of data that contradicts itself no backup is written", async () => {
   const db = new Database(join(data, dataFileName));
   db.exec("UPDATE message_counts SET n = n + 1");
   db.close();
-  expect(await refusal(data, join(target, "copy.db"))).toMatch(/^No backup was written: the data has \d+ .*hookyard doctor says more\.$/);
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(
+    /^No backup was written: the data has \d+ .*hookyard doctor has the details\.$/,
+  );
   expect(readdirSync(target)).toEqual([]);
   expect(examineData(data).findings).toMatchObject([{ level: "error", message: expect.stringMatching(/^\d+ /) }]);
 });
@@ -119,7 +121,7 @@ test("an examination of data in use says so", () => {
 test.each<[string, (data: string) => void, RegExp]>([
   ["a row that belongs to nothing", (data) => change(data, "UPDATE deliveries SET message_id = 99"), /rows? of .*belong|^\d+ /],
   ["a lock that is gone", (data) => rmSync(join(data, lockFileName)), /hookyard\.lock is missing/],
-  ["a marker that is gone", (data) => rmSync(join(data, markerName)), /There is no marker/],
+  ["a marker that is gone", (data) => rmSync(join(data, markerName)), /The marker, which [^]* is missing/],
 ])("an examination finds %s", (_what, harm, message) => {
   const data = ended();
   harm(data);
@@ -131,8 +133,85 @@ test.each<[string, (data: string) => void, RegExp]>([
 test("there is nothing to examine where there is no directory, or no data in it", () => {
   const data = temporaryDirectory();
   expect(() => examineData(join(data, "none"))).toThrow(/There is no data directory/);
-  expect(() => examineData(data)).toThrow(/holds no data of Hookyard/);
+  expect(() => examineData(data)).toThrow(/has no Hookyard data/);
   expect(existsSync(join(data, dataFileName))).toBe(false);
+});
+
+/** With what the log of a kill holds, and with the index of that log or without. */
+function killed({ index }: { index: boolean }): string {
+  const running = temporaryDirectory();
+  const { store } = openTestStore(running);
+  store.commit([request([{}, {}])]);
+  const data = temporaryDirectory();
+  for (const name of readdirSync(running)) if (index || !name.endsWith("-shm")) copyFileSync(join(running, name), join(data, name));
+  return data;
+}
+
+test.each([true, false])("what a kill leaves in the log is read, and nothing changed (its index is there: %s)", async (index) => {
+  const data = killed({ index });
+  const before = readdirSync(data);
+  const examination = examineData(data);
+  expect(examination).toMatchObject({ findings: [], rows: { messages: 2 }, inUse: false });
+  expect(examination.sizes.log).toBe(statSync(join(data, `${dataFileName}-wal`)).size);
+  expect(await backUpData({ data, to: join(temporaryDirectory(), "copy.db"), force: false })).toMatchObject({ messages: 2 });
+  expect([readdirSync(data), readingCopies(), openFilesIn(data)]).toEqual([before, [], []]);
+});
+
+test("an examination says what it checked, in which format the file is, and how much of it is free", () => {
+  const data = ended();
+  change(data, "CREATE TABLE filler AS SELECT zeroblob(100000) AS a; DROP TABLE filler");
+  const { checked, sizes, rows } = examineData(data);
+  expect(checked).toEqual([
+    "rights",
+    "files against the marker",
+    "SQLite's integrity_check(10)",
+    "foreign keys",
+    "counts and references against the rows",
+  ]);
+  expect(sizes.free).toBeGreaterThan(90_000);
+  expect(Object.keys(rows)).toHaveLength(7);
+  change(data, "PRAGMA user_version = 3");
+  expect(examineData(data)).toMatchObject({ format: 3, rows: {}, findings: [] });
+  expect(examineData(data).checked).toHaveLength(3);
+});
+
+test("an examination finds rows whose owner is gone, damage, and rights of others", () => {
+  const orphaned = ended();
+  change(orphaned, "INSERT INTO webhooks VALUES (1, 99, 0, 'http://127.0.0.1', '{}'), (2, 99, 1, 'http://127.0.0.1', '{}')");
+  expect(examineData(orphaned).findings).toMatchObject([{ level: "error", message: "2 rows of webhooks belong to nothing." }]);
+  const cut = ended();
+  const bytes = readFileSync(join(cut, dataFileName));
+  writeFileSync(join(cut, dataFileName), bytes.fill(0x55, bytes.length - 4096));
+  expect(examineData(cut).findings[0]).toMatchObject({ level: "error", message: expect.stringMatching(/^SQLite finds damage: /) });
+  expect([openFilesIn(cut), readingCopies()]).toEqual([[], []]);
+  const open = ended();
+  chmodSync(join(open, dataFileName), 0o666);
+  expect(examineData(open).findings).toMatchObject(process.platform === "win32" ? [] : [{ level: "warning" }]);
+});
+
+test("an examination of what is left beside a lost file says that only", () => {
+  const data = temporaryDirectory();
+  writeFileSync(join(data, markerName), "nothing that can be read", { mode: 0o600 });
+  const { findings, sizes, format } = examineData(data);
+  expect([findings.map(({ level }) => level), sizes, format]).toEqual([["error"], { data: null, log: null, free: null }, null]);
+  expect(readingCopies()).toEqual([]);
+  writeFileSync(join(data, lockFileName), "no database, long enough to be read as one".repeat(20));
+  expect(examineData(data).inUse).toBe(false);
+  expect(openFilesIn(data)).toEqual([]);
+  writeFileSync(join(data, "file"), "");
+  expect(() => examineData(join(data, "file"))).toThrow(/There is no data directory/);
+});
+
+test("of a damaged file no backup is written, and of one in an older format a backup is", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const bytes = readFileSync(join(data, dataFileName));
+  const damaged = Buffer.from(bytes).fill(0x55, bytes.length - 4096);
+  writeFileSync(join(data, dataFileName), damaged);
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(/^No backup was written: the copy is damaged, and so is the data \(.+\)/);
+  expect(readdirSync(target)).toEqual([]);
+  writeFileSync(join(data, dataFileName), bytes);
+  change(data, "PRAGMA user_version = 3; UPDATE message_counts SET n = 7");
+  expect(await backUpData({ data, to: join(target, "copy.db"), force: false })).toMatchObject({ messages: 3 });
 });
 
 function change(data: string, sql: string): void {

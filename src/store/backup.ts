@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
 import { createPrivateFile } from "../data-directory.ts";
-import { inconsistenciesIn } from "./consistency.ts";
+import { inconsistenciesIn } from "./examine.ts";
 import { checkDataFile, logOf, sizeOf } from "./data-file.ts";
 import { faultsIn } from "./integrity.ts";
 import { markerName, readMarker } from "./marker.ts";
@@ -34,7 +34,7 @@ export async function backUpData({ data, to, force }: { data: string; to: string
     for (const path of [part, logOf(part), `${part}-shm`]) rmSync(path, { force: true });
     if (error instanceof OpenError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") throw new OpenError(`${target} is there already. --force replaces it.`);
+    if (code === "EEXIST") throw new OpenError(`${target} already exists. --force replaces it.`);
     throw code?.startsWith("SQLITE_") === true
       ? openErrorOf(error, data)
       : new OpenError(`${target} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
@@ -42,13 +42,13 @@ export async function backUpData({ data, to, force }: { data: string; to: string
 }
 
 function refuseTarget(data: string, target: string, force: boolean): void {
-  if (sizeOf(join(data, dataFileName)) === null && readMarker(data) === null) throw new OpenError(`${data} holds no data of Hookyard.`);
+  if (sizeOf(join(data, dataFileName)) === null && readMarker(data) === null) throw new OpenError(`${data} has no Hookyard data.`);
   const own = [dataFileName, `${dataFileName}-wal`, `${dataFileName}-shm`, lockFileName, markerName, "token"];
   if (own.some((name) => join(resolve(data), name) === target))
-    throw new OpenError(`${target} belongs to the data itself. Name another file.`);
+    throw new OpenError(`${target} is part of the data itself. Name another file.`);
   if (!existsSync(target)) return;
   if (statSync(target).isDirectory()) throw new OpenError(`${target} is a directory. Name a file in it.`);
-  if (!force) throw new OpenError(`${target} is there already. --force replaces it.`);
+  if (!force) throw new OpenError(`${target} already exists. --force replaces it.`);
 }
 
 async function copy(data: string, part: string): Promise<void> {
@@ -77,10 +77,10 @@ function verify(part: string): number {
     const [fault] = faultsIn(db, statSync(part).size);
     const [wrong] = db.pragma("user_version", { simple: true }) === migrations.length ? inconsistenciesIn(db) : [];
     if (fault !== undefined)
-      throw new OpenError(`No backup was written: the copy is damaged, and so is the data (${fault}). hookyard doctor says more.`);
+      throw new OpenError(`No backup was written: the copy is damaged, and so is the data (${fault}). hookyard doctor has the details.`);
     if (wrong !== undefined)
-      throw new OpenError(`No backup was written: the data has ${wrong.rows} ${wrong.what}. hookyard doctor says more.`);
-    return db.prepare<[], number>("SELECT count(*) FROM messages").pluck().get() ?? 0;
+      throw new OpenError(`No backup was written: the data has ${wrong.rows} ${wrong.what}. hookyard doctor has the details.`);
+    return db.prepare<[], number>("SELECT count(*) FROM messages").pluck().get() as number;
   } finally {
     db.close();
   }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { openTestStore, request, startOfTime, type TestStore } from "./store.fixture.ts";
+import type { DeliveryId } from "../domain/ids.ts";
+import { attempt, moveTo, openTestStore, request, startOfTime, type TestStore } from "./store.fixture.ts";
 
 const keepUnknown = ({ store }: TestStore, at: number): void =>
   store.keepUnknownKeyRequest(
@@ -22,6 +23,15 @@ test("the record is as late as the latest of anything in it", () => {
   expect(one.store.latestRecordedAt()).toBe(startOfTime + 10);
   one.store.insertDeletion({ suppress: false, requestedAt: startOfTime + 20, userIds: ["u"] });
   expect(one.store.latestRecordedAt()).toBe(startOfTime + 20);
+});
+
+test("the record is as late as its latest attempt and its latest change of a delivery", () => {
+  const one = openTestStore();
+  one.store.commit([request([{ to: [1] }], { at: startOfTime })]);
+  one.store.record([attempt(1 as DeliveryId, { startedAt: startOfTime + 5 })], []);
+  expect(one.store.latestRecordedAt()).toBe(startOfTime + 5);
+  one.store.record([], [moveTo(1 as DeliveryId, "failed", null, startOfTime + 6)]);
+  expect(one.store.latestRecordedAt()).toBe(startOfTime + 6);
 });
 
 test("the latest is found among the newest 256 rows, where rows are out of order", () => {

@@ -15,15 +15,15 @@ import {
 const unknownType = messageTypes.length;
 
 export const stateCode = (state: MessageState): number => messageStates.indexOf(state);
-export const messageStateAt = (code: number): MessageState => messageStates[code] ?? "rejected";
-export const deliveryStateAt = (code: number): DeliveryState => deliveryStates[code] ?? "failed";
+export const messageStateAt = (code: number): MessageState => messageStates[code] as MessageState;
+export const deliveryStateAt = (code: number): DeliveryState => deliveryStates[code] as DeliveryState;
 
 export const typeCode = (type: MessageType | null): number => (type === null ? unknownType : messageTypes.indexOf(type));
 export const typeAt = (code: number): MessageType | null => messageTypes[code] ?? null;
 
 export const outcomeCode = (outcome: Outcome): number => outcomes.indexOf(outcome);
-export const outcomeAt = (code: number): Outcome => outcomes[code] ?? "connection_error";
+export const outcomeAt = (code: number): Outcome => outcomes[code] as Outcome;
 
 const shapes: readonly PayloadShape[] = ["documented", "full"];
 export const shapeCode = (shape: PayloadShape): number => shapes.indexOf(shape);
-export const shapeAt = (code: number): PayloadShape => shapes[code] ?? "documented";
+export const shapeAt = (code: number): PayloadShape => shapes[code] as PayloadShape;

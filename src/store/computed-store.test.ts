@@ -108,7 +108,14 @@ describe("what was last sent to receivers", () => {
     for (let n = 0; n < 25; n += 1) putSent(one, `u-${n}`, true);
     putSent(one, "u-1", true, { sourceId: other });
     expect(one.store.lastSentSources()).toEqual([source, other]);
-    expect([1, 2, 3].map(() => one.store.removeLastSentBy(source, 10))).toEqual([10, 10, 5]);
+    const remove = (limit: number): number[] => [one.store.removeLastSentBy(source, limit), one.store.countLastSent(source)];
+    expect([remove(10), remove(10), remove(5)]).toEqual([
+      [10, 15],
+      [10, 5],
+      [5, 0],
+    ]);
+    expect(one.store.lastSentSources()).toEqual([source, other]);
+    expect(remove(5)).toEqual([0, 0]);
     expect(one.store.lastSentSources()).toEqual([other]);
     expect(one.store.lastSentFor("u-1")).toHaveLength(1);
   });

@@ -3,7 +3,7 @@
 import type { AudienceId, ComputedTraitId, SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
 import type { Audience, ComputedStore, ComputedTrait, LastSent } from "../engine/profile-ports.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 
 type LastSentRow = { source_id: number; user_id: string; value: string; since: number; recheck_at: number | null };
 

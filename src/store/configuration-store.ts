@@ -10,7 +10,7 @@ import {
 import type { ClientId, DestinationId, EndpointId, RetryProfileId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { ClockStore, StoredClock } from "../engine/ports.ts";
 import type { ClientStore, ConfigurationStore, NewDestination } from "../engine/store-ports.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 
 type Row = { id: number; body: string };
 
@@ -63,7 +63,7 @@ function destinations(db: Db) {
   const webhooks = db.prepare<[number], { id: number; url: string; headers: string }>(
     "SELECT id, url, headers FROM webhooks WHERE destination_id = ? ORDER BY position",
   );
-  const insertWebhook = db.prepare<[number | null, number, number, string, string]>("INSERT INTO webhooks VALUES (?, ?, ?, ?, ?)");
+  const insertWebhook = db.prepare<[number | undefined, number, number, string, string]>("INSERT INTO webhooks VALUES (?, ?, ?, ?, ?)");
   const removeWebhooks = db.prepare<[number]>("DELETE FROM webhooks WHERE destination_id = ?");
 
   const withWebhooks = (id: DestinationId, body: Body): Destination => ({
@@ -78,7 +78,7 @@ function destinations(db: Db) {
   const saveWebhooks = (id: DestinationId, list: NewDestination["webhooks"]): void => {
     removeWebhooks.run(id);
     for (const [position, webhook] of list.entries()) {
-      insertWebhook.run(webhook.id ?? null, id, position, webhook.url, JSON.stringify(webhook.headers));
+      insertWebhook.run(webhook.id, id, position, webhook.url, JSON.stringify(webhook.headers));
     }
   };
   const bodyOf = (destination: NewDestination & { id?: DestinationId }): Body => {
@@ -167,7 +167,9 @@ export function createClockStore(db: Db): ClockStore {
     ["deletions", "requested_at"],
   ];
   const latest = recorded.map(([table, time]) =>
-    db.prepare<[], number | null>(`SELECT max(${time}) FROM ${table} WHERE id > (SELECT max(id) FROM ${table}) - ${newestRows}`).pluck(),
+    db
+      .prepare<[], number>(`SELECT coalesce(max(${time}), 0) FROM ${table} WHERE id > (SELECT max(id) FROM ${table}) - ${newestRows}`)
+      .pluck(),
   );
 
   return {
@@ -176,6 +178,6 @@ export function createClockStore(db: Db): ClockStore {
       return value === undefined ? null : (JSON.parse(value) as StoredClock);
     },
     saveClock: (clock) => void save.run(JSON.stringify(clock)),
-    latestRecordedAt: () => Math.max(0, ...latest.map((each) => each.get() ?? 0)),
+    latestRecordedAt: () => Math.max(...latest.map((each) => each.get() as number)),
   };
 }

@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -16,8 +17,8 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { OpenError } from "../app-errors.ts";
 import type { Store } from "../engine/store-ports.ts";
-import { faultsIn } from "./integrity.ts";
-import { markerName } from "./marker.ts";
+import { checkOf, faultsIn, startCheck } from "./integrity.ts";
+import { markerName, readMarker, removeMarker, writeMarker } from "./marker.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import { openFilesIn, openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
@@ -93,7 +94,7 @@ test("what a kill and a clean end leave behind is opened without a word", () => 
 test.each<[what: string, make: () => string, damage: (data: string) => void, sentence: RegExp]>([
   ["a zeroed header", ended, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /not a Hookyard data file, or it is damaged/],
   ["a header of zeros with a log beside it", killed, (data) => overwrite(fileOf(data), 0, Buffer.alloc(100)), /is damaged/],
-  ["a senseless header", ended, (data) => overwrite(fileOf(data), 16, Buffer.alloc(12, 0x55)), /header makes no sense/],
+  ["a senseless header", ended, (data) => overwrite(fileOf(data), 16, Buffer.alloc(12, 0x55)), /header is invalid/],
   ["a zeroed page in the middle", ended, (data) => overwrite(fileOf(data), rootOf(data, "messages"), Buffer.alloc(pageSize)), /is damaged/],
   [
     "a page of noise in the middle",
@@ -149,18 +150,8 @@ test.each<[what: string, make: () => string, damage: (data: string) => void, sen
   ["a removed log", killed, (data) => rmSync(logOf(data)), /missing or empty.*held the newest data/],
   ["an emptied log", killed, (data) => truncateSync(logOf(data), 0), /missing or empty.*held the newest data/],
   ["a log of noise", killed, (data) => writeFileSync(logOf(data), Buffer.alloc(50_000, 0x77)), /-wal is damaged/],
-  [
-    "a log that is cut off",
-    killed,
-    (data) => truncateSync(logOf(data), pageSize * 3),
-    /lost the newest of its data|of its \d+ pages can be read/,
-  ],
-  [
-    "a log with noise in the middle",
-    killed,
-    (data) => overwrite(logOf(data), 5000, Buffer.alloc(200, 0x99)),
-    /lost the newest of its data/,
-  ],
+  ["a log that is cut off", killed, (data) => truncateSync(logOf(data), pageSize * 3), /lost its newest data|of its \d+ pages can be read/],
+  ["a log with noise in the middle", killed, (data) => overwrite(logOf(data), 5000, Buffer.alloc(200, 0x99)), /lost its newest data/],
   [
     "an older copy in its place",
     () => {
@@ -206,4 +197,58 @@ test("the check finds what an index and its table say differently", () => {
   const db = new Database(fileOf(data), { readonly: true });
   expect(faultsIn(db, 1)).not.toEqual([]);
   db.close();
+});
+
+test("a start that another program's lock refuses asks for no log any more, since its own look at the file may have removed it", () => {
+  const data = killed();
+  const other = new Database(fileOf(data));
+  other.exec("BEGIN IMMEDIATE");
+  expect(refusal(data)).toMatch(/in use or locked by another program/);
+  other.close();
+  expect(readMarker(data)).toMatchObject({ hasLog: false });
+});
+
+test("the check is thorough up to 256 MB, and says ten things at most", () => {
+  const large = 256 * 1024 * 1024;
+  expect([1, large, large + 1].map(checkOf)).toEqual(["integrity_check(10)", "integrity_check(10)", "quick_check(10)"]);
+});
+
+test("a check in its thread finds what a check in this one finds, nothing where there is no file, and nothing once it is stopped", async () => {
+  const data = ended();
+  const check = (file = fileOf(data)) => startCheck(file, 1).faults;
+  expect(await check()).toEqual([]);
+  expect(await check(join(data, "none"))).toEqual([]);
+  overwrite(fileOf(data), rootOf(data, "deliveries_by_message") + pageSize - 40, Buffer.alloc(40, 0x11));
+  overwrite(fileOf(data), rootOf(data, "messages") + 8, Buffer.alloc(40, 0x11));
+  const db = new Database(fileOf(data), { readonly: true });
+  const faults = faultsIn(db, 1);
+  db.close();
+  expect(faults.length).toBeGreaterThan(1);
+  for (const fault of faults) expect(fault).not.toMatch(/^\*\*\*|^ok$|\n/);
+  expect(await check()).toEqual(faults);
+  const stopped = startCheck(fileOf(data), 1);
+  stopped.stop();
+  expect(await stopped.faults).toEqual([]);
+  writeFileSync(join(data, "letter"), "This is a letter to my aunt. ".repeat(50));
+  expect(await check(join(data, "letter"))).toEqual(["file is not a database"]);
+  const letter = new Database(join(data, "letter"), { readonly: true });
+  expect(faultsIn(letter, 1)).toEqual(["file is not a database"]);
+  letter.close();
+  expect(() => faultsIn(letter, 1)).toThrow("not open");
+});
+
+test("what is no marker is none", () => {
+  const data = temporaryDirectory();
+  const marker = { database: "one", beat: 1, size: 2, hasLog: true };
+  writeMarker(data, marker);
+  expect([readMarker(data), readdirSync(data)]).toEqual([marker, [markerName]]);
+  expect(statSync(join(data, markerName)).mode & 0o777).toBe(0o600);
+  for (const wrong of [{ database: 1 }, { beat: "1" }, { size: null }, { hasLog: 1 }]) {
+    writeFileSync(join(data, markerName), JSON.stringify({ ...marker, ...wrong }));
+    expect(readMarker(data)).toBeNull();
+  }
+  for (const _ of [1, 2]) {
+    removeMarker(data);
+    expect([readMarker(data), readdirSync(data)]).toEqual([null, []]);
+  }
 });

@@ -15,11 +15,11 @@ const magic = "SQLite format 3\0";
 
 export const logOf = (file: string): string => `${file}-wal`;
 
-const restore = "It has not been touched. Restore a copy into a new directory and start with --data on that";
+const restore = "It was not changed. Restore a copy into a new directory and start with --data set to it";
 
 /** How to go on with less than there was, when that is what the user wants. */
 export const acceptLoss = (data: string): string =>
-  `${restore}; or, to go on with what is left, delete ${markerName} in ${data} and start again.`;
+  `${restore}; or, to continue with what is left, delete ${markerName} in ${data} and start again.`;
 
 /** Throws an `OpenError` for what can be seen without reading more than the headers. */
 export function checkDataFile(file: string, data: string, marker: Marker | null): void {
@@ -27,12 +27,12 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   const logSize = sizeOf(logOf(file)) ?? 0;
   if (size === null || size === 0) {
     const state = size === null ? "is missing" : "is empty";
-    if (marker !== null) throw new OpenError(`${file} ${state}, although it held data when Hookyard used it last. ${acceptLoss(data)}`);
+    if (marker !== null) throw new OpenError(`${file} ${state}, although it held data when Hookyard last used it. ${acceptLoss(data)}`);
     if (logSize > 0) throw new OpenError(`${file} ${state}, although its log ${logOf(file)} holds data. ${restore}.`);
     return;
   }
   const header = readStart(file, headerSize);
-  const damage = faultOfHeader(header, size, logSize > 0 ? (marker?.size ?? 0) : size + 1);
+  const damage = faultOfHeader(header, size, logSize === 0 || (marker !== null && size < marker.size));
   if (damage !== null) throw new OpenError(`${file} ${damage}. ${restore}.`);
   if (marker?.hasLog === true && logSize < logHeaderSize + frameHeaderSize) {
     throw new OpenError(
@@ -41,7 +41,7 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
   }
   if (logSize > 0 && !isLogHeader(readStart(logOf(file), logHeaderSize))) {
     throw new OpenError(
-      `${logOf(file)} is damaged. It holds the newest data, because Hookyard was killed. ${restore}; or, to go on without it, move it away and delete ${markerName} in ${data}.`,
+      `${logOf(file)} is damaged. It holds the newest data, because Hookyard was killed. ${restore}; or, to continue without it, move it away and delete ${markerName} in ${data}.`,
     );
   }
 }
@@ -49,20 +49,20 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
 /** The number of committed frames of the log according to the index beside it, or null where there is none. */
 export function framesOf(file: string): { salts: string; frames: number } | null {
   const index = `${file}-shm`;
-  if ((sizeOf(index) ?? 0) < indexHeaderSize) return null;
+  if (Number(sizeOf(index)) < indexHeaderSize) return null;
   const header = readStart(index, indexHeaderSize);
   return { salts: header.toString("hex", 32, 40), frames: header.readUInt32LE(16) };
 }
 
-/** `expected`: the size below which a file is cut off when its header asks for more. A kill in a checkpoint leaves a header that is ahead. */
-function faultOfHeader(header: Buffer, size: number, expected: number): string | null {
-  if (header.toString("latin1", 0, magic.length) !== magic) return "is not a Hookyard data file, or it is damaged";
+/** `isWhole`: nothing that its header asks for may be missing. A kill in a checkpoint leaves a header that is ahead. */
+function faultOfHeader(header: Buffer, size: number, isWhole: boolean): string | null {
+  if (header.length < headerSize || header.toString("latin1", 0, magic.length) !== magic)
+    return "is not a Hookyard data file, or it is damaged";
   const pageSize = pageSizeOf(header);
-  if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0 || (header[18] ?? 0) > 2 || (header[19] ?? 0) > 2)
-    return "is damaged: its header makes no sense";
+  if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0 || header.readUInt8(18) > 2 || header.readUInt8(19) > 2)
+    return "is damaged: its header is invalid";
   const isCurrent = header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (isCurrent && size < expected && wantedSize(header) > size)
-    return `is damaged: it is cut off after ${size} of ${wantedSize(header)} bytes`;
+  if (isCurrent && isWhole && wantedSize(header) > size) return `is damaged: it is cut off after ${size} of ${wantedSize(header)} bytes`;
   return null;
 }
 

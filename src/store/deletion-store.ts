@@ -5,7 +5,7 @@ import type { MessageState } from "../domain/states.ts";
 import type { DeletedUser, Deletion, DeletionStore, Suppression } from "../engine/profile-ports.ts";
 import type { Page } from "../engine/ports.ts";
 import { messageStateAt } from "./codes.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
@@ -67,10 +67,10 @@ function requests(db: Db) {
     deletions(limit: number, from: DeletionId | null): Page<Deletion, DeletionId> {
       const rows = before.all(from ?? Number.MAX_SAFE_INTEGER, limit + 1);
       const items = rows.slice(0, limit).map(read);
-      const total = count.get() ?? 0;
+      const total = count.get() as number;
       return {
         items,
-        nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null,
+        nextCursor: rows.length > limit ? (items.at(-1) as Deletion).id : null,
         total: Math.min(total, totalCap),
         totalCapped: total > totalCap,
       };
@@ -83,7 +83,7 @@ function requests(db: Db) {
       for (const message of outcome.messageIds) insertMessage.run(message, id);
     }),
     stateOfMessages(id: DeletionId): MessageState | null {
-      const code = state.get(id) ?? null;
+      const code = state.get(id) as number | null;
       return code === null ? null : messageStateAt(code);
     },
     deleteMessages: () => messages.all(),
@@ -106,14 +106,14 @@ function suppressions(db: Db) {
       // Beyond every text that begins with the search: texts are compared by their UTF-8 bytes.
       const end = `${search}\u{10ffff}`;
       const rows = page.all(search, end, after ?? "", limit + 1);
-      const total = count.get(search, end, "") ?? 0;
+      const total = count.get(search, end, "") as number;
       return {
         items: rows.slice(0, limit).map((row) => ({
           userId: row.user_id,
           since: row.since,
           deletionId: row.deletion_id as DeletionId | null,
         })),
-        nextCursor: rows.length > limit ? (rows[limit - 1]?.user_id ?? null) : null,
+        nextCursor: rows.length > limit ? (rows[limit - 1] as SuppressionRow).user_id : null,
         total: Math.min(total, totalCap),
         totalCapped: total > totalCap,
       };

@@ -139,3 +139,85 @@ test("a listed delivery says what it delivers and shows a mark for each round: t
   });
   expect(second).toMatchObject({ type: null, event: null, userId: null, anonymousId: "a1", marks: [] });
 });
+
+test("a listed delivery whose message is gone is shown without it", () => {
+  const one = openTestStore();
+  one.store.commit([request([{ userId: "ada", event: "Bought", to: [1] }])]);
+  one.db.exec("DELETE FROM messages");
+  const [item] = one.store.deliveries({}, 1, null).items;
+  expect(item && one.store.listed(item)).toMatchObject({ id: 1, type: null, event: null, userId: null, anonymousId: null, marks: [] });
+});
+
+test("of attempts that failed a mark shows the longest, and the first of those as long", () => {
+  const one = openTestStore();
+  one.store.commit([request([{ to: [1] }])]);
+  claim(one, 1);
+  const made = (round: number, more: Parameters<typeof attempt>[1]) => attempt(delivery(1), { round, status: 503, ...more });
+  one.store.record(
+    [
+      made(2, { durationMs: 5, startedAt: startOfTime + 8 }),
+      made(1, { durationMs: 5, startedAt: startOfTime + 7, outcome: "timeout", response: null }),
+      made(1, { durationMs: 5, startedAt: startOfTime + 9 }),
+      made(3, { durationMs: 1, status: 200, startedAt: startOfTime + 1 }),
+      made(3, { durationMs: 90, status: 200, startedAt: startOfTime + 2, simulated: true }),
+    ],
+    [],
+  );
+  const [item] = one.store.deliveries({}, 1, null).items;
+  expect(item && one.store.listed(item).marks).toEqual([
+    { round: 1, startedAt: startOfTime + 7, outcome: "timeout" },
+    { round: 2, startedAt: startOfTime + 8, outcome: "http_error" },
+    { round: 3, startedAt: startOfTime + 1, outcome: "success" },
+  ]);
+});
+
+test("statistics count messages by state and type, those without a known type too, and deliveries by state", () => {
+  const one = openTestStore();
+  const rejection = { reason: "missing_event", detail: "No." };
+  one.store.commit([request([{ to: [1, 2] }, { to: [1] }, { type: null, rejection }, { type: null, rejection }, { type: "page" }])]);
+  claim(one, 2);
+  const stats = one.store.stats();
+  expect(stats.messages.total).toBe(5);
+  expect(stats.messages.byType).toEqual({ track: 2, page: 1, unknown: 2 });
+  expect(Object.entries(stats.messages.byState).filter(([, n]) => n > 0)).toEqual([
+    ["sending", 1],
+    ["queued", 1],
+    ["filtered", 1],
+    ["rejected", 2],
+  ]);
+  expect(stats.deliveries.total).toBe(3);
+  expect(Object.entries(stats.deliveries.byState).filter(([, n]) => n > 0)).toEqual([
+    ["sending", 1],
+    ["queued", 2],
+  ]);
+  expect(Object.values(one.store.countByState()).reduce((sum, n) => sum + n)).toBe(3);
+});
+
+test("a page of deliveries has as many as it may, and a cursor only where there are more", () => {
+  const one = openTestStore();
+  one.store.commit([request(Array.from({ length: 4 }, () => ({ to: [1] })))]);
+  const ids = (limit: number) => {
+    const { items, nextCursor } = one.store.deliveries({}, limit, null);
+    return [items.map(({ id }) => Number(id)), nextCursor];
+  };
+  expect([ids(3), ids(4), ids(5)]).toEqual([
+    [[4, 3, 2], 2],
+    [[4, 3, 2, 1], null],
+    [[4, 3, 2, 1], null],
+  ]);
+  claim(one, 1);
+  one.store.record(
+    [],
+    [1, 2, 3, 4].map((id) => moveTo(delivery(id), "waiting", startOfTime + (id % 2))),
+  );
+  const due = (limit: number, after: DuePlace | null) => {
+    const { items, nextCursor } = one.store.deliveriesByDue({}, limit, after);
+    return [items.map(({ id }) => Number(id)), nextCursor];
+  };
+  expect([due(1, null), due(3, null), due(4, null)]).toEqual([
+    [[2], { at: startOfTime, id: 2 }],
+    [[2, 4, 1], { at: startOfTime + 1, id: 1 }],
+    [[2, 4, 1, 3], null],
+  ]);
+  expect(due(2, { at: startOfTime, id: delivery(2) })).toEqual([[4, 1], { at: startOfTime + 1, id: 1 }]);
+});

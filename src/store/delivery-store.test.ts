@@ -267,3 +267,80 @@ describe("after a crash", () => {
     expectConsistent(one.db);
   });
 });
+
+test("what is queued again keeps its window while it waits, and begins a new one once it was settled", () => {
+  const one = openTestStore();
+  queue(one, 3);
+  claimed(one);
+  for (const id of [1, 2, 3]) wait(one, id, far);
+  one.store.record([], [moveTo(delivery(1), "queued"), moveTo(delivery(2), "failed"), moveTo(delivery(3), "failed")]);
+  one.store.record([], [moveTo(delivery(2), "cancelled"), moveTo(delivery(3), "queued")]);
+  expect([1, 2, 3].map((id) => one.store.delivery(delivery(id))?.firstAttemptAt)).toEqual([startOfTime, startOfTime, null]);
+  expect(one.store.claim(first, startOfTime, 9)).toMatchObject([
+    { id: 1, round: 2, windowRound: 1, firstAttemptAt: startOfTime },
+    { id: 3, round: 2, windowRound: 2, firstAttemptAt: null },
+  ]);
+});
+
+test("several changes of a delivery in one record come one after the other", () => {
+  const one = openTestStore();
+  queue(one, 1);
+  claimed(one);
+  one.store.record([attempt(delivery(1), { status: 404 })], [moveTo(delivery(1), "failed"), moveTo(delivery(1), "queued")]);
+  expect(one.store.delivery(delivery(1))).toMatchObject({ state: "queued", firstAttemptAt: null });
+  expect(one.store.countByState()).toMatchObject({ sending: 0, queued: 1, failed: 0 });
+  expect(one.store.claim(first, startOfTime, 1)).toMatchObject([{ windowRound: 2 }]);
+  expectConsistent(one.db);
+});
+
+test("an attempt without a response changes neither the last status nor the start of the window", () => {
+  const one = openTestStore();
+  queue(one, 1);
+  claimed(one);
+  const lost = attempt(delivery(1), {
+    outcome: "timeout",
+    response: null,
+    error: { code: "X", message: "It took too long." },
+    startedAt: far,
+  });
+  one.store.record([attempt(delivery(1), { status: 503 }), lost], []);
+  expect(one.store.message(1 as MessageRowId)).toMatchObject({ attempts: 2, lastStatus: 503 });
+  one.store.record([lost], [moveTo(delivery(1), "failed")]);
+  expect(one.store.message(1 as MessageRowId)).toMatchObject({ attempts: 3, lastStatus: 503 });
+  expect(one.store.delivery(delivery(1))?.firstAttemptAt).toBe(startOfTime);
+  const { attempts } = one.store.deliveryDetails(delivery(1)) ?? {};
+  expect(attempts?.map(({ response, error, simulated, retryable }) => [response?.status, error, simulated, retryable])).toEqual([
+    [503, null, false, true],
+    [undefined, { code: "X", message: "It took too long." }, false, false],
+    [undefined, { code: "X", message: "It took too long." }, false, false],
+  ]);
+  one.store.record([attempt(delivery(1), { simulated: true, status: 500, startedAt: far + 1 })], []);
+  expect(one.store.deliveryDetails(delivery(1))?.attempts.at(-1)).toMatchObject({ simulated: true, retryable: true });
+});
+
+test("overdue deliveries are those due before now, one gap apart, each at a full second", () => {
+  const one = openTestStore();
+  queue(one, 5);
+  claimed(one);
+  for (const id of [3, 1, 2]) wait(one, id, startOfTime);
+  const now = startOfTime + 10_000;
+  wait(one, 4, now);
+  const due = () => [1, 2, 3, 4].map((id) => ((one.store.delivery(delivery(id))?.nextAttemptAt ?? 0) - now) / 1000);
+  expect(one.store.spreadOverdue(now, 1500, 60_000)).toBe(3);
+  expect(due()).toEqual([0, 2, 3, 0]);
+  for (const id of [1, 2, 3]) one.store.record([], [moveTo(delivery(id), "waiting", startOfTime)]);
+  expect(one.store.spreadOverdue(now, 1500, 1000)).toBe(3);
+  expect(due()).toEqual([0, 1, 1, 0]);
+  one.store.record([], [moveTo(delivery(1), "waiting", startOfTime)]);
+  expect(one.store.spreadOverdue(now - 1, 1500, 1000)).toBe(1);
+  expect(due()).toEqual([0, 1, 1, 0]);
+});
+
+test("a delivery whose payload is missing sends no bytes", () => {
+  const one = openTestStore();
+  queue(one, 1);
+  one.db.exec("UPDATE payloads SET documented = NULL");
+  expect(one.store.deliveryDetails(delivery(1))?.payload).toEqual(new Uint8Array());
+  one.db.exec("DELETE FROM payloads");
+  expect(one.store.deliveryDetails(delivery(1))?.payload).toEqual(new Uint8Array());
+});

@@ -8,11 +8,9 @@
 import type { DeliveryId, DestinationId, MessageRowId, WebhookId } from "../domain/ids.ts";
 import type { AttemptRecord, ClaimedDelivery, DeliveryStore, DeliverySummary } from "../engine/ports.ts";
 import { deliveryStateAt, outcomeCode, stateCode } from "./codes.ts";
-import type { Counts } from "./counts.ts";
-import type { MessageKind } from "./message-kinds.ts";
-import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-rows.ts";
-import type { Db } from "./open.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Counts, MessageKind } from "./counts.ts";
+import { createPayloadReader, deliverySummary, type DeliveryRow } from "./delivery-queries.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 const sending = stateCode("sending");
 const queued = stateCode("queued");
@@ -35,11 +33,14 @@ export function createDeliveryStore(db: Db, counts: Counts, transactions: Transa
   return { ...claiming(parts), record: transactions.wrap(recording(parts)), ...atStart(parts), ...readers(db) };
 }
 
+/** What the attempts of one recording add to a message. */
+type OfMessage = { attempts: number; lastStatus: number | null };
+
 type RefreshMessage = (id: number, attempts: number, lastStatus: number | null) => void;
 
 /** A message has the first state, in the order of the list, that any of its deliveries is in. */
 function refreshing(db: Db, counts: Counts): RefreshMessage {
-  const messageKind = db.prepare<[number], MessageKind & { now: number | null }>(
+  const messageKind = db.prepare<[number], MessageKind & { now: number }>(
     `SELECT source_id AS sourceId, type, state, (SELECT min(state) FROM deliveries WHERE message_id = messages.id) AS now FROM messages WHERE id = ?`,
   );
   const setMessageState = db.prepare("UPDATE messages SET state = ? WHERE id = ?");
@@ -48,9 +49,7 @@ function refreshing(db: Db, counts: Counts): RefreshMessage {
   );
 
   return (id, attempts, lastStatus) => {
-    const before = messageKind.get(id);
-    if (before === undefined) return;
-    const state = before.now ?? before.state;
+    const { now: state, ...before } = messageKind.get(id) as MessageKind & { now: number };
     if (attempts > 0) setMessageAttempts.run(state, attempts, lastStatus, id);
     else if (state !== before.state) setMessageState.run(state, id);
     if (state === before.state) return;
@@ -102,13 +101,13 @@ function claiming({ db, counts, transactions, refreshMessage }: Parts): Pick<Del
   return {
     claim(destinationId: DestinationId, now: number, limit: number): ClaimedDelivery[] {
       const rows = due.all(destinationId, now, limit);
-      if (rows.length < limit) rows.push(...inQueue.all(destinationId, limit - rows.length));
+      rows.push(...inQueue.all(destinationId, limit - rows.length));
       // Usually there is nothing to claim, and then nothing to write.
       return rows.length === 0 ? [] : claimRows(destinationId, rows);
     },
     countRunnable(destinationId, now, limit) {
       const due = countDue.get(destinationId, now, limit) as number;
-      return due >= limit ? due : due + (countQueued.get(destinationId, limit - due) as number);
+      return due + (countQueued.get(destinationId, limit - due) as number);
     },
   };
 }
@@ -126,7 +125,7 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
 
   return (attempts, transitions) => {
     const deliveries = new Map<number, Touched | null>();
-    const messages = new Map<number, { attempts: number; lastStatus: number | null }>();
+    const messages = new Map<number, OfMessage>();
     /** Null when retention has taken it, with its message, since the attempt began. */
     const touch = (id: number): Touched | null => {
       let delivery = deliveries.get(id);
@@ -144,8 +143,7 @@ function recording({ db, counts, refreshMessage }: Parts): DeliveryStore["record
       insertAttempt(attempt);
       // Attempts are recorded as they end, and the first that ends may not be the first that started.
       if (attempt.startedAt < (delivery.firstAt ?? delivery.first_attempt_at ?? Infinity)) delivery.firstAt = attempt.startedAt;
-      const message = messages.get(delivery.message_id);
-      if (message === undefined) continue;
+      const message = messages.get(delivery.message_id) as OfMessage;
       message.attempts += 1;
       message.lastStatus = attempt.response?.status ?? message.lastStatus;
     }
@@ -174,10 +172,10 @@ function atStart({ db, counts, transactions, refreshMessage }: Parts): Pick<Deli
   return {
     requeueInterrupted: transactions.wrap((now: number): number => {
       const rows = db.prepare<[], DeliveryRow>(`${inState} WHERE c.state = ${sending} AND c.n > 0 AND d.state = ${sending}`).all();
-      const lastRound = db.prepare<[number], number | null>("SELECT max(round) FROM attempts WHERE delivery_id = ?").pluck();
+      const lastRound = db.prepare<[number], number>("SELECT coalesce(max(round), 0) FROM attempts WHERE delivery_id = ?").pluck();
       const back = db.prepare(`UPDATE deliveries SET state = ${queued}, reason = 'restarted', rounds = ? WHERE id = ?`);
       for (const row of rows) {
-        back.run(Math.max((lastRound.get(row.id) as number | null) ?? 0, row.window_round - 1), row.id);
+        back.run(Math.max(lastRound.get(row.id) as number, row.window_round - 1), row.id);
         insertTransition(row.id, now, queued, "restarted", null);
         counts.delivery(row.destination_id, sending, -1);
         counts.delivery(row.destination_id, queued, 1);
@@ -228,13 +226,13 @@ function insertingAttempt(db: Db) {
       attempt.simulated ? 1 : 0,
       outcomeCode(attempt.outcome),
       attempt.retryable ? 1 : 0,
-      attempt.error?.code ?? null,
-      attempt.error?.message ?? null,
+      attempt.error?.code,
+      attempt.error?.message,
       attempt.requestHead,
-      attempt.response?.status ?? null,
-      attempt.response?.head ?? null,
-      attempt.response?.body ?? null,
-      attempt.response?.bodyLength ?? null,
+      attempt.response?.status,
+      attempt.response?.head,
+      attempt.response?.body,
+      attempt.response?.bodyLength,
     );
   };
 }
@@ -269,8 +267,8 @@ function readers(db: Db) {
       `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY first_attempt_at LIMIT 1`,
     )
     .pluck();
-  const newest = db.prepare<[], { message: number | null; delivery: number | null }>(
-    "SELECT (SELECT max(id) FROM messages) AS message, (SELECT max(id) FROM deliveries) AS delivery",
+  const newest = db.prepare<[], { message: number; delivery: number }>(
+    "SELECT coalesce((SELECT max(id) FROM messages), 0) AS message, coalesce((SELECT max(id) FROM deliveries), 0) AS delivery",
   );
   const dueUpTo = db
     .prepare<[number, number, number]>(
@@ -309,10 +307,7 @@ function readers(db: Db) {
       const row = one.get(id);
       return row === undefined ? null : deliverySummary(row);
     },
-    newestRows() {
-      const { message, delivery } = newest.get() ?? { message: null, delivery: null };
-      return { message: message ?? 0, delivery: delivery ?? 0 };
-    },
+    newestRows: () => newest.get() as { message: number; delivery: number },
     hasRunnableUpTo: (destinationId: DestinationId, now: number, upTo: number): boolean =>
       stateUpTo.get(destinationId, queued, upTo) === 1 || dueUpTo.get(destinationId, now, upTo) === 1,
     hasUnsettledUpTo: (destinationId: DestinationId, orQueued: boolean, upTo: number): boolean =>

@@ -6,10 +6,8 @@
 import type { MessageRowId } from "../domain/ids.ts";
 import type { IncomingRequest, NewMessage } from "../engine/ports.ts";
 import { stateCode } from "./codes.ts";
-import { hash40 } from "./hash.ts";
-import type { Db } from "./open.ts";
-import type { Postings } from "./postings.ts";
-import { RecentIds } from "./recent-ids.ts";
+import { hash40, type Postings } from "./postings.ts";
+import type { Db } from "./transactions.ts";
 
 /** The same message id from the same source within this time is a duplicate. */
 const duplicateWindowMs = 24 * 60 * 60 * 1000;
@@ -67,17 +65,13 @@ export class Duplicates {
 
 /** Rows are in the order of their time, so the first one of a time is found by halving. */
 function firstMessageSince(db: Db): (at: number) => number {
-  const bounds = db.prepare<[], { low: number | null; high: number | null }>(
-    "SELECT (SELECT min(id) FROM messages) AS low, (SELECT max(id) FROM messages) AS high",
-  );
+  const newest = db.prepare<[], number>("SELECT coalesce(max(id), 0) FROM messages").pluck();
   const atOrAfter = db.prepare<[number], { id: number; received_at: number }>(
     "SELECT id, received_at FROM messages WHERE id >= ? ORDER BY id LIMIT 1",
   );
   return (at) => {
-    const { low, high } = bounds.get() ?? { low: null, high: null };
-    if (low === null || high === null) return 0;
-    let from = low;
-    let to = high + 1;
+    let from = 0;
+    let to = newest.get() as number;
     while (from < to) {
       const middle = Math.floor((from + to) / 2);
       const row = atOrAfter.get(middle);
@@ -86,4 +80,137 @@ function firstMessageSince(db: Db): (at: number) => number {
     }
     return from;
   };
+}
+
+const tables = 64;
+/** Places of an empty table. */
+const smallest = 256;
+const emptyKey = -1;
+
+/** `oldestRelevant` returns the first row that is still within the 24 hours; called when a table is full. */
+type OldestRelevant = () => number;
+
+/**
+ * The message ids of the last 24 hours, in memory, by hash: it takes a few nanoseconds to see that a message id is new. A
+ * hit is only a candidate; the row itself decides. 64 tables instead of one, because a table grows in one go: a large one
+ * would stop the event loop for as long as a frame or four.
+ */
+export class RecentIds {
+  #oldestRelevant: OldestRelevant;
+  #tables: Table[] = [];
+
+  constructor(oldestRelevant: OldestRelevant) {
+    this.#oldestRelevant = oldestRelevant;
+    this.clear();
+  }
+
+  add(hash: number, id: number): void {
+    this.#tableOf(hash).add(hash, id);
+  }
+
+  remove(hash: number, id: number): void {
+    this.#tableOf(hash).remove(hash, id);
+  }
+
+  /** Rows whose message id has this hash. */
+  find(hash: number): Iterable<number> {
+    return this.#tableOf(hash).find(hash);
+  }
+
+  has(hash: number): boolean {
+    return this.#tableOf(hash).has(hash);
+  }
+
+  clear(): void {
+    this.#tables = Array.from({ length: tables }, () => new Table(this.#oldestRelevant));
+  }
+
+  #tableOf(hash: number): Table {
+    return this.#tables[hash % tables] as Table;
+  }
+}
+
+/** Open addressing over two flat arrays, a quarter to half full: 32 to 64 bytes an id. */
+class Table {
+  #keys = new Float64Array(smallest).fill(emptyKey);
+  #ids = new Float64Array(smallest);
+  #size = 0;
+  #oldestRelevant: OldestRelevant;
+
+  constructor(oldestRelevant: OldestRelevant) {
+    this.#oldestRelevant = oldestRelevant;
+  }
+
+  add(hash: number, id: number): void {
+    if (this.#size * 2 >= this.#keys.length) this.#rebuild();
+    this.#place(hash, id);
+  }
+
+  remove(hash: number, id: number): void {
+    const mask = this.#keys.length - 1;
+    let gap = spread(hash) & mask;
+    while (this.#keys[gap] !== emptyKey && (this.#keys[gap] !== hash || this.#ids[gap] !== id)) gap = (gap + 1) & mask;
+    if (this.#keys[gap] === emptyKey) return;
+    // What was placed behind it, because its own place was taken, moves up: a search ends at the first gap.
+    for (let at = (gap + 1) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
+      const key = this.#keys[at] as number;
+      if (((at - spread(key)) & mask) < ((at - gap) & mask)) continue;
+      this.#keys[gap] = key;
+      this.#ids[gap] = this.#ids[at] as number;
+      gap = at;
+    }
+    this.#keys[gap] = emptyKey;
+    this.#size -= 1;
+  }
+
+  *find(hash: number): Generator<number> {
+    const mask = this.#keys.length - 1;
+    for (let at = spread(hash) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
+      if (this.#keys[at] === hash) yield this.#ids[at] as number;
+    }
+  }
+
+  has(hash: number): boolean {
+    const mask = this.#keys.length - 1;
+    for (let at = spread(hash) & mask; this.#keys[at] !== emptyKey; at = (at + 1) & mask) {
+      if (this.#keys[at] === hash) return true;
+    }
+    return false;
+  }
+
+  #allocate(room: number): void {
+    let capacity = smallest;
+    while (capacity < room * 2) capacity *= 2;
+    this.#keys = new Float64Array(capacity).fill(emptyKey);
+    this.#ids = new Float64Array(capacity);
+    this.#size = 0;
+  }
+
+  #place(hash: number, id: number): void {
+    const mask = this.#keys.length - 1;
+    let at = spread(hash) & mask;
+    while (this.#keys[at] !== emptyKey) at = (at + 1) & mask;
+    this.#keys[at] = hash;
+    this.#ids[at] = id;
+    this.#size += 1;
+  }
+
+  #rebuild(): void {
+    const oldest = this.#oldestRelevant();
+    const keys = this.#keys;
+    const ids = this.#ids;
+    let kept = 0;
+    for (let at = 0; at < keys.length; at += 1) if (keys[at] !== emptyKey && (ids[at] as number) >= oldest) kept += 1;
+    this.#allocate(kept * 2);
+    for (let at = 0; at < keys.length; at += 1) {
+      const key = keys[at] as number;
+      const id = ids[at] as number;
+      if (key !== emptyKey && id >= oldest) this.#place(key, id);
+    }
+  }
+}
+
+/** The low bits of a 40-bit hash are those of one short hash; this brings all of them down. */
+function spread(hash: number): number {
+  return Math.imul((hash / 256) ^ hash, 0x9e3779b1) >>> 8;
 }

@@ -4,15 +4,15 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { OpenError } from "../app-errors.ts";
 import { rightsFaultsOf } from "../data-directory.ts";
-import { inconsistenciesIn } from "./consistency.ts";
 import { checkDataFile, framesOf, logOf, sizeOf } from "./data-file.ts";
 import { checkOf, faultsIn, isDamage } from "./integrity.ts";
 import { migrations } from "./migrations/migrations.ts";
 import { readMarker } from "./marker.ts";
-import { dataFileName, lockFileName, openErrorOf, refuseLostFrames, refuseUnfit, type Db } from "./open.ts";
+import { dataFileName, lockFileName, openErrorOf, refuseLostFrames, refuseUnfit } from "./open.ts";
+import type { Db } from "./transactions.ts";
 import { isInUse, openForReading } from "./reading.ts";
 
-export type Finding = { level: "error" | "warning"; message: string; cure: string };
+type Finding = { level: "error" | "warning"; message: string; cure: string };
 
 export type Examination = {
   dataDir: string;
@@ -30,13 +30,13 @@ export type Examination = {
 
 const counted = ["requests", "messages", "deliveries", "attempts", "profiles", "sources", "destinations"];
 const restore =
-  "Stop Hookyard, restore a backup into a new directory and start with --data on that. Keep this one: what can still be read may be saved.";
+  "Stop Hookyard, restore a backup into a new directory and start with --data set to it. Keep this one: some of its data may be recoverable.";
 
 /** Throws an `OpenError` when there is nothing to examine. */
 export function examineData(data: string): Examination {
   const file = join(data, dataFileName);
   if (statSync(data, { throwIfNoEntry: false })?.isDirectory() !== true) throw new OpenError(`There is no data directory ${data}.`);
-  if (!readdirSync(data).some((name) => name.startsWith("hookyard."))) throw new OpenError(`${data} holds no data of Hookyard.`);
+  if (!readdirSync(data).some((name) => name.startsWith("hookyard."))) throw new OpenError(`${data} has no Hookyard data.`);
   const examination: Examination = {
     dataDir: data,
     inUse: isInUse(data),
@@ -44,11 +44,11 @@ export function examineData(data: string): Examination {
     format: null,
     newestFormat: migrations.length,
     rows: {},
-    checked: ["rights"],
+    checked: ["permissions"],
     findings: rightsFaultsOf(data).map((message) => ({
       level: "warning",
       message,
-      cure: "Start Hookyard once: it takes the rights of others away, or says why it cannot.",
+      cure: "Start Hookyard once: it removes the permissions of other users, or reports why it cannot.",
     })),
   };
   const { findings, checked } = examination;
@@ -57,13 +57,13 @@ export function examineData(data: string): Examination {
     findings.push({
       level: "warning",
       message: `${lockFileName} is missing.`,
-      cure: "Somebody deleted it, which also happens while Hookyard runs. The next start creates it.",
+      cure: "It was deleted, perhaps while Hookyard was running. The next start creates it.",
     });
   }
   if (marker === null && sizeOf(file) !== null) {
     findings.push({
       level: "warning",
-      message: "There is no marker that says what the file must hold, so lost data cannot be noticed.",
+      message: "The marker, which records what the file must contain, is missing, so lost data cannot be detected.",
       cure: "The next start creates it.",
     });
   }
@@ -90,7 +90,7 @@ export function examineData(data: string): Examination {
 }
 
 function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examination): void {
-  const bytes = sizes.data ?? 0;
+  const bytes = sizes.data as number;
   checked.push(`SQLite's ${checkOf(bytes)}`);
   for (const message of faultsIn(db, bytes)) findings.push({ level: "error", message: `SQLite finds damage: ${message}`, cure: restore });
   sizes.free = Number(db.pragma("freelist_count", { simple: true })) * Number(db.pragma("page_size", { simple: true }));
@@ -101,19 +101,70 @@ function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examina
     const foreign = db.pragma("foreign_key_check") as { table: string }[];
     if (foreign.length > 0) {
       const tables = [...new Set(foreign.map(({ table }) => table))].join(", ");
-      findings.push({ level: "error", message: `${foreign.length} rows of ${tables} belong to nothing.`, cure: restore });
+      findings.push({ level: "error", message: `${foreign.length} rows of ${tables} refer to rows that do not exist.`, cure: restore });
     }
-    for (const table of counted) rows[table] = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+    for (const table of counted) rows[table] = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() as number;
     checked.push("counts and references against the rows");
     for (const { what, rows: wrong } of inconsistenciesIn(db)) {
       findings.push({
         level: "error",
         message: `${wrong} ${what}.`,
-        cure: "Messages are not lost by this, but what the inspector shows may be wrong. Please report it; Reset messages in Settings clears it.",
+        cure: "No messages are lost, but the inspector may show wrong figures. Please report it; Reset messages in Settings clears it.",
       });
     }
   } catch (error) {
     if (!isDamage(error)) throw error;
     findings.push({ level: "error", message: `SQLite finds damage: ${(error as Error).message}`, cure: restore });
   }
+}
+
+/**
+ * What SQLite cannot check: that counts are those of the rows, and that no row belongs to something that is not there.
+ * Each finds the rows that are wrong.
+ */
+const queries: Record<string, string> = {
+  "message counts that differ from the rows": `SELECT * FROM (
+     SELECT source_id, type, state, n FROM message_counts WHERE n <> 0
+     UNION ALL SELECT source_id, type, state, count(*) FROM messages GROUP BY 1, 2, 3)
+     GROUP BY 1, 2, 3, 4 HAVING count(*) <> 2`,
+  "delivery counts that differ from the rows": `SELECT * FROM (
+     SELECT destination_id, state, n FROM delivery_counts WHERE n <> 0
+     UNION ALL SELECT destination_id, state, count(*) FROM deliveries GROUP BY 1, 2)
+     GROUP BY 1, 2, 3 HAVING count(*) <> 2`,
+  "messages without their request": "SELECT id FROM messages WHERE request_id NOT IN (SELECT id FROM requests)",
+  "requests without messages": `SELECT id FROM requests
+     WHERE messages > 0 AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
+  "decisions without their message": "SELECT message_id FROM decisions WHERE message_id NOT IN (SELECT id FROM messages)",
+  "payloads without their message": "SELECT message_id FROM payloads WHERE message_id NOT IN (SELECT id FROM messages)",
+  "deliveries without their message": "SELECT id FROM deliveries WHERE message_id NOT IN (SELECT id FROM messages)",
+  "attempts without their delivery": "SELECT id FROM attempts WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "transitions without their delivery": "SELECT id FROM transitions WHERE delivery_id NOT IN (SELECT id FROM deliveries)",
+  "postings without their message":
+    "SELECT block FROM postings WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id >= block * 4096 AND id < (block + 1) * 4096)",
+  // The last block is still filling, in memory.
+  "blocks of messages that postings do not list": `SELECT id / 4096 AS one, count(*) AS n FROM messages GROUP BY one
+     HAVING one < (SELECT max(id) / 4096 FROM messages) AND n IS NOT (SELECT length(message_ids) / 8 FROM postings WHERE block = one)`,
+  "profiles with a wrong event count":
+    "SELECT id FROM profiles WHERE events <> (SELECT count(*) FROM profile_events WHERE profile_id = profiles.id)",
+  "users whose id refers to another profile": `SELECT id FROM profiles WHERE user_id IS NOT NULL
+     AND id IS NOT (SELECT profile_id FROM identities WHERE kind = 0 AND value = user_id)`,
+  "events without their message": "SELECT id FROM profile_events WHERE id NOT IN (SELECT id FROM messages)",
+  ...Object.fromEntries(
+    ["identities", "profile_traits", "profile_events", "profile_groups", "profile_sources", "profile_history"].map((table) => [
+      `${table} without their profile`,
+      `SELECT profile_id FROM ${table} WHERE profile_id NOT IN (SELECT id FROM profiles)`,
+    ]),
+  ),
+  "messages that are not in the first state of their deliveries": `SELECT id FROM messages
+     WHERE state <> (SELECT min(state) FROM deliveries WHERE message_id = messages.id)`,
+  "messages with a wrong attempt count": `SELECT id FROM messages
+     WHERE attempts <> (SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = delivery_id WHERE message_id = messages.id)`,
+};
+
+/** What is wrong, and how many rows of it; empty when all is well. */
+export function inconsistenciesIn(db: Db): { what: string; rows: number }[] {
+  return Object.entries(queries).flatMap(([what, sql]) => {
+    const rows = db.prepare<[], number>(`SELECT count(*) FROM (${sql})`).pluck().get() as number;
+    return rows === 0 ? [] : [{ what, rows }];
+  });
 }

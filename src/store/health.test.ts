@@ -1,9 +1,22 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
+import { performance } from "node:perf_hooks";
 import Database from "better-sqlite3";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { storeFailure } from "../engine/store-failure.ts";
-import { markerName } from "./marker.ts";
+import { markerName, readMarker } from "./marker.ts";
 import { dataFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import { openTestStore, request, temporaryDirectory } from "./store.fixture.ts";
@@ -79,7 +92,8 @@ test("what looked like damage is over when a check of the whole file finds none"
   await expect.poll(() => store.trouble()).toBeNull();
 });
 
-test("a large file is checked after the start, and from the first finding on nothing is written", async () => {
+test("a large file is checked a second after the start, nothing is written from the first finding on, and a minute later it is checked again", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const data = temporaryDirectory();
   const first = openStore(data);
   for (let n = 0; n < 20; n += 1) first.commit([request([{ text: "x".repeat(1024 * 1024) }])]);
@@ -88,11 +102,20 @@ test("a large file is checked after the start, and from the first finding on not
   // A page that nothing reads at a start.
   const page = Number(db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'profile_history_by_profile'").pluck().get());
   db.close();
-  const file = openSync(join(data, dataFileName), "r+");
-  writeSync(file, Buffer.alloc(4096, 0x5a), 0, 4096, 4096 * (page - 1));
-  closeSync(file);
+  const put = (bytes: Buffer): void => {
+    const file = openSync(join(data, dataFileName), "r+");
+    writeSync(file, bytes, 0, 4096, 4096 * (page - 1));
+    closeSync(file);
+  };
+  const right = readFileSync(join(data, dataFileName)).subarray(4096 * (page - 1), 4096 * page);
+  put(Buffer.alloc(4096, 0x5a));
+  const brief = openStore(data);
+  brief.watch(() => {});
+  brief.close();
+  expect(vi.getTimerCount()).toBe(0);
   const { store } = openTestStore(data);
   store.watch(() => {});
+  vi.advanceTimersByTime(1000);
   await expect.poll(() => store.trouble()?.message).toMatch(/is damaged \(.+\).*hookyard doctor/);
   try {
     store.commit([request([{}])]);
@@ -100,13 +123,35 @@ test("a large file is checked after the start, and from the first finding on not
   } catch (error) {
     expect(storeFailure(error)).toMatchObject({ status: 503, code: "store_unavailable", data: { sqlite: "DATA_DAMAGED" } });
   }
+  put(right);
+  vi.advanceTimersByTime(60_000);
+  await expect.poll(() => store.trouble()).toBeNull();
+});
+
+test("a failure that is none of the file's, or one that the store has found itself, says nothing new", () => {
+  const data = join(temporaryDirectory(), "data");
+  const { store, health } = openTestStore(data);
+  renameSync(data, `${data}-away`);
+  health.tick();
+  try {
+    store.commit([request([{}])]);
+    expect.unreachable();
+  } catch (error) {
+    store.noteFailure(error);
+  }
+  renameSync(`${data}-away`, data);
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  store.noteFailure(failing("SQLITE_FULL"));
+  store.noteFailure(failing("SQLITE_CONSTRAINT"));
+  expect(store.trouble()).toMatchObject({ data: { sqlite: "SQLITE_FULL" } });
 });
 
 test.each<[what: string, harm: (data: string) => void, sentence: RegExp]>([
-  ["its directory is deleted", (data) => rmSync(data, { recursive: true }), /hookyard\.db is gone/],
-  ["the data file is deleted", (data) => rmSync(join(data, dataFileName)), /hookyard\.db is gone/],
-  ["the log is deleted", (data) => rmSync(join(data, `${dataFileName}-wal`)), /-wal is gone/],
-  ["the index of the log is deleted", (data) => rmSync(join(data, `${dataFileName}-shm`)), /-shm is gone/],
+  ["its directory is deleted", (data) => rmSync(data, { recursive: true }), /hookyard\.db has been moved or deleted/],
+  ["the data file is deleted", (data) => rmSync(join(data, dataFileName)), /hookyard\.db has been moved or deleted/],
+  ["the log is deleted", (data) => rmSync(join(data, `${dataFileName}-wal`)), /-wal has been moved or deleted/],
+  ["the index of the log is deleted", (data) => rmSync(join(data, `${dataFileName}-shm`)), /-shm has been moved or deleted/],
   [
     "the data file is replaced",
     (data) => {
@@ -116,7 +161,7 @@ test.each<[what: string, harm: (data: string) => void, sentence: RegExp]>([
     },
     /hookyard\.db has been replaced/,
   ],
-  ["the data file is cut off", (data) => truncateSync(join(data, dataFileName), 8192), /cut off while Hookyard runs/],
+  ["the data file is cut off", (data) => truncateSync(join(data, dataFileName), 8192), /has been cut off\. Hookyard has stopped writing/],
 ])("when %s while it is open, that is trouble at the next look, and nothing more is accepted", (_what, harm, sentence) => {
   const data = temporaryDirectory();
   const { db, store, health } = openTestStore(data);
@@ -160,4 +205,129 @@ test("after a clean end no log is asked for", () => {
   const data = temporaryDirectory();
   openStore(data).close();
   expect(markerIn(data).hasLog).toBe(false);
+});
+
+test("a write looks at the files when the last look is older than a tenth of a second", () => {
+  let now = 5000;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const data = temporaryDirectory();
+  const { store } = openTestStore(data);
+  store.commit([request([{}])]);
+  rmSync(`${join(data, dataFileName)}-shm`);
+  now += 100;
+  expect(store.commit([request([{}])])).toHaveLength(1);
+  now += 1;
+  expect(() => store.commit([request([{}])])).toThrow(/-shm is gone/);
+});
+
+test("a full disk has room again when a quarter of a megabyte can be written", () => {
+  const { db, store, health } = openTestStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  store.noteFailure(failing("SQLITE_FULL"));
+  const pages = Number(db.pragma("page_count", { simple: true }));
+  const troubleWith = (more: number): boolean => {
+    db.pragma(`max_page_count = ${pages + more}`);
+    health.tick();
+    return store.trouble() !== null;
+  };
+  expect([troubleWith(50), troubleWith(62), changes, troubleWith(70), changes]).toEqual([true, true, 1, false, 2]);
+});
+
+test("only trouble asks for room", () => {
+  const { db, health } = openTestStore();
+  db.exec("CREATE TRIGGER refuse BEFORE INSERT ON meta WHEN new.key = 'tried' BEGIN SELECT raise(ABORT, 'asked'); END");
+  health.tick();
+  expect(health.trouble).toBeNull();
+});
+
+test("the log may hold pages that the file lacks, and a file that SQLite itself has shortened is whole", () => {
+  const data = temporaryDirectory();
+  const file = join(data, dataFileName);
+  const { db, store, health } = openTestStore(data);
+  const size = (): number => readFileSync(file).length;
+  const filled = (): void => void store.commit([request(Array.from({ length: 100 }, () => ({ text: "x".repeat(5000) })))]);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  health.tick();
+  filled();
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  health.tick();
+  store.commit([request([{}])]);
+  health.tick();
+  const large = size();
+  expect(markerIn(data)).toMatchObject({ size: large });
+  store.clearMessages();
+  db.exec("VACUUM");
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  expect(size()).toBeLessThan(large / 2);
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  store.commit([request([{}])]);
+  health.tick();
+  expect([store.trouble(), markerIn(data)]).toMatchObject([null, { size: size() }]);
+});
+
+test("at the end the marker describes the file that was open, and nothing else", () => {
+  const [replaced, gone, blocked] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
+  const stores = [replaced, gone, blocked].map(openStore);
+  const open = markerIn(replaced);
+  copyFileSync(join(replaced, dataFileName), join(replaced, "copy"));
+  renameSync(join(replaced, "copy"), join(replaced, dataFileName));
+  rmSync(join(gone, dataFileName));
+  rmSync(join(gone, markerName));
+  mkdirSync(join(blocked, `${markerName}.part`));
+  for (const store of stores) store.close();
+  expect(markerIn(replaced)).toEqual(open);
+  expect([existsSync(join(gone, markerName)), existsSync(join(blocked, markerName))]).toEqual([false, false]);
+});
+
+test("the marker at the end says what the one before said, but for the log", () => {
+  const data = temporaryDirectory();
+  const { db, store, health } = openTestStore(data);
+  store.commit([request([{}])]);
+  health.tick();
+  const last = readMarker(data);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  health.end();
+  expect(readMarker(data)).toEqual({ ...last, hasLog: false });
+});
+
+test("a marker that cannot be written any more is trouble", () => {
+  const data = temporaryDirectory();
+  const { db, store, health } = openTestStore(data);
+  db.exec("CREATE TRIGGER refuse BEFORE UPDATE ON meta BEGIN SELECT raise(ABORT, 'not this one'); END");
+  store.commit([request([{}])]);
+  health.tick();
+  expect(store.trouble()).toBeNull();
+  const statement = Object.getPrototypeOf(db.prepare("SELECT 1")) as { get: () => unknown };
+  vi.spyOn(statement, "get").mockImplementationOnce(() => {
+    throw failing("SQLITE_IOERR_WRITE");
+  });
+  health.tick();
+  vi.restoreAllMocks();
+  expect(store.trouble()).toMatchObject({ data: { sqlite: "SQLITE_IOERR_WRITE" } });
+});
+
+test.each(["SQLITE_CORRUPT_VTAB", "SQLITE_NOTADB"])("%s in memory stays: there is no file to check", (code) => {
+  const { store, health } = openTestStore();
+  store.noteFailure(failing("SQLITE_FULL"));
+  store.noteFailure(failing(code));
+  health.wrote();
+  expect(store.trouble()).toMatchObject({ data: { sqlite: code } });
+  expect(() => health.beforeWrite()).toThrow("as the driver throws it");
+});
+
+test("a fault that the store has found itself is noted once", () => {
+  const { store, health } = openTestStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  store.noteFailure(failing("SQLITE_FULL"));
+  store.noteFailure(failing("SQLITE_FULL"));
+  expect(changes).toBe(1);
+  health.wrote();
+  health.wrote();
+  expect(changes).toBe(2);
 });

@@ -16,7 +16,7 @@ import type { HealthStore } from "../engine/store-ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
 import { monotonic, startIdleTimer, type RealTimer } from "../engine/real-time.ts";
 import { logOf, sizeOf } from "./data-file.ts";
-import { checkedAtStart, startCheck } from "./integrity.ts";
+import { checkedAtStart, isDamage, startCheck } from "./integrity.ts";
 import { removeMarker, writeMarker } from "./marker.ts";
 
 const everyMs = 1_000;
@@ -34,12 +34,13 @@ const triedBytes = 256 * 1024;
 /** The data file of a directory; null in memory. */
 type DataFile = { data: string; file: string; database: string };
 
-type Identity = { path: string; inode: number; device: number };
+/** `is`: which file it was when the data was opened. */
+type Watched = { path: string; is: string | null };
 
 export class StoreHealth {
   readonly #db: Database.Database;
   readonly #file: DataFile | null;
-  readonly #identities: Identity[];
+  readonly #files: Watched[];
   #timer: RealTimer | null = null;
   #checkTimer: RealTimer | null = null;
   readonly #beat;
@@ -63,7 +64,8 @@ export class StoreHealth {
     this.#tried = db.prepare("INSERT INTO meta VALUES ('tried', hex(zeroblob(?)))");
     this.#totalChanges = db.prepare<[], number>("SELECT total_changes()").pluck();
     if (file !== null) this.#mark();
-    this.#identities = file === null ? [] : [file.file, logOf(file.file), `${file.file}-shm`].map(identityOf);
+    const paths = file === null ? [] : [file.file, logOf(file.file), `${file.file}-shm`];
+    this.#files = paths.map((path) => ({ path, is: identityOf(path) }));
   }
 
   get role(): HealthStore {
@@ -80,8 +82,7 @@ export class StoreHealth {
 
   note(error: unknown): void {
     if (error instanceof DataFault || storeFailure(error) === null) return;
-    const { code } = error as Error & { code: string };
-    if (code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")) {
+    if (isDamage(error)) {
       this.#set({ damage: error as Error });
       if (this.#check === null) this.#startCheck();
     } else this.#set({ failing: error as Error });
@@ -89,7 +90,7 @@ export class StoreHealth {
 
   /** Throws while nothing must be written. */
   beforeWrite(): void {
-    if (this.#identities.length > 0 && monotonic() - this.#lookedAt > lookedAtMs) this.#look();
+    if (monotonic() - this.#lookedAt > lookedAtMs) this.#look();
     const fault = this.#moved ?? this.#damage;
     if (fault !== null) throw fault;
   }
@@ -104,9 +105,10 @@ export class StoreHealth {
     this.#timer?.cancel();
     this.#checkTimer?.cancel();
     this.#check?.stop();
+    if (this.#file === null) return;
+    const { data, file, database } = this.#file;
     // What lies there now is not ours to describe.
-    if (this.#file === null || !this.#identities.slice(0, 1).every(isThere)) return;
-    const { data, database } = this.#file;
+    if (identityOf(file) !== (this.#files[0] as Watched).is) return;
     try {
       writeMarker(data, { database, beat: this.#lastBeat, size: this.#size, hasLog: false });
     } catch {
@@ -146,44 +148,44 @@ export class StoreHealth {
     if (this.#file === null) return;
     const { data, file, database } = this.#file;
     this.#lastBeat = Number(this.#beat.get());
-    this.#size = Math.max(this.#size, sizeOf(file) ?? 0);
+    this.#size = Math.max(this.#size, sizeOf(file) as number);
     writeMarker(data, { database, beat: this.#lastBeat, size: this.#size, hasLog: true });
-    this.#changesAtBeat = this.#totalChanges.get() ?? 0;
+    this.#changesAtBeat = this.#totalChanges.get() as number;
   }
 
   #look(): void {
-    if (this.#identities.length === 0) return;
     this.#lookedAt = monotonic();
     this.#set({ moved: this.#faultOfFiles() });
   }
 
   #faultOfFiles(): DataFault | null {
-    const [data] = this.#identities;
-    for (const { path, inode, device } of this.#identities) {
-      const found = statSync(path, { throwIfNoEntry: false });
-      const what = found === undefined ? "is gone" : found.ino !== inode || found.dev !== device ? "has been replaced" : null;
-      if (what !== null) {
+    if (this.#file === null) return null;
+    for (const { path, is } of this.#files) {
+      const found = identityOf(path);
+      if (found !== is) {
         return new DataFault(
           "DATA_MOVED",
-          `${path} ${what} while Hookyard runs. Nothing is written any more. Put it back if it was moved; else stop Hookyard, and start it with a restored copy or with another --data directory.`,
-        );
-      }
-      if (path !== data?.path || found === undefined || found.size >= this.#size) continue;
-      if (this.#bytesWanted() <= found.size) this.#size = found.size;
-      else {
-        return new DataFault(
-          "DATA_DAMAGED",
-          `${path} has been cut off while Hookyard runs. Nothing is written any more. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `${path} ${found === null ? "has been moved or deleted" : "has been replaced"}. Hookyard has stopped writing. Put it back if it was moved; otherwise stop Hookyard, and start it with a restored copy or with another --data directory.`,
         );
       }
     }
+    const { file } = this.#file;
+    const size = sizeOf(file) as number;
+    if (size >= this.#size) return null;
+    if (this.#bytesWanted() > size) {
+      return new DataFault(
+        "DATA_DAMAGED",
+        `${file} has been cut off. Hookyard has stopped writing. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
+      );
+    }
+    this.#size = size;
     return null;
   }
 
   /** Asked of SQLite: to open the file here and close it again would drop SQLite's lock on it. */
   #bytesWanted(): number {
-    const [pages, size] = ["page_count", "page_size"].map((name) => Number(this.#db.pragma(name, { simple: true })));
-    return (pages ?? 0) * (size ?? 0);
+    const asked = (name: string): number => this.#db.pragma(name, { simple: true }) as number;
+    return asked("page_count") * asked("page_size");
   }
 
   #startCheck(): void {
@@ -197,7 +199,7 @@ export class StoreHealth {
       this.#set({
         damage: new DataFault(
           "DATA_DAMAGED",
-          `Hookyard's data file is damaged (${first}). Nothing is written any more. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          `Hookyard's data file is damaged (${first}). Hookyard has stopped writing. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
         ),
       });
       this.#checkTimer = startIdleTimer(checkAgainMs, () => this.#startCheck());
@@ -213,14 +215,10 @@ export class StoreHealth {
   }
 }
 
-function isThere({ path, inode, device }: Identity): boolean {
+/** Null for what is not there. */
+function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
-  return found?.ino === inode && found.dev === device;
-}
-
-function identityOf(path: string): Identity {
-  const { ino, dev } = statSync(path);
-  return { path, inode: ino, device: dev };
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
 }
 
 /** Methods that write, by the verbs that store methods begin with. The clock is saved in any case. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DestinationId } from "../domain/ids.ts";
+import type { DestinationId, MessageRowId } from "../domain/ids.ts";
 import type { MessageDraft, TestStore } from "./store.fixture.ts";
 import { expectConsistent, openTestStore, passOver, request, startOfTime, tables } from "./store.fixture.ts";
 
@@ -157,4 +157,104 @@ test("requests with an unknown write key are kept, the newest thousand of them",
   expect(store.oldestUnknownKeyRequest("even")).toMatchObject({ receivedAt: 4, headers: [["A", "b"]], body: Buffer.from("4") });
   store.forgetUnknownKey("even");
   expect(store.unknownKeys().map(({ writeKey }) => writeKey)).toEqual(["odd"]);
+});
+
+test("a row holds of what only some messages have no more than its message has", () => {
+  const one = openTestStore();
+  const rejection = { reason: "missing_event", detail: "No." };
+  one.store.commit([
+    request([
+      { messageId: "a" },
+      { messageId: "a" },
+      { warnings: ["Odd."] },
+      { rejection },
+      { replayOf: 1 as MessageRowId },
+      { computed: true },
+      { traits: "Ada" },
+    ]),
+  ]);
+  const extra = one.db.prepare("SELECT extra FROM messages ORDER BY id").pluck().all() as (string | null)[];
+  expect(extra).toEqual([
+    null,
+    '{"duplicateOf":1}',
+    '{"warnings":["Odd."]}',
+    '{"detail":"No."}',
+    '{"replayOf":1}',
+    '{"computed":true}',
+    '{"traits":"Ada"}',
+  ]);
+  expect(one.store.message(5 as MessageRowId)).toMatchObject({ replayOf: 1, detail: null, duplicateOf: null, warnings: [], traits: null });
+  expect(one.store.message(7 as MessageRowId)).toMatchObject({ replayOf: null, traits: "Ada" });
+});
+
+test("why a message goes nowhere: the first decision, or that there is no destination", () => {
+  const one = openTestStore();
+  one.store.commit([request([{}, { notTo: [2, 3] }, { to: [1], notTo: [2] }])]);
+  const said = [1, 2, 3].map((id) => one.store.message(id as MessageRowId));
+  expect(said.map((message) => [message?.state, message?.reason])).toEqual([
+    ["filtered", "no_destination"],
+    ["filtered", "disabled"],
+    ["queued", null],
+  ]);
+  expect(one.db.prepare("SELECT message_id, warnings FROM decisions").raw().all()).toEqual([2, 2, 3, 3].map((id) => [id, null]));
+  expect(one.db.prepare("SELECT message_id FROM payloads").pluck().all()).toEqual([3]);
+});
+
+test("a duplicate is not an original, when the first is gone and the ids are read again", () => {
+  const one = openTestStore();
+  commitOne(one, { messageId: "a" });
+  commitOne(one, { messageId: "a" });
+  passOver(one);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10)).toBe(1);
+  expect(commitOne(one.restarted(), { messageId: "a" })).toMatchObject({ state: "filtered", duplicateOf: null });
+});
+
+test("a start remembers the ids of 24 hours: up to the bound, and also where few of many messages are so new", () => {
+  for (const older of [1, 2, 7, 50]) {
+    const one = openTestStore();
+    for (let n = 0; n < older; n += 1) commitOne(one, { messageId: `old-${n}` });
+    commitOne(one, { messageId: "just" }, { at: startOfTime + 1 });
+    commitOne(one, { messageId: "new" }, { at: startOfTime + day + 1 });
+    const again = one.restarted();
+    expect(commitOne(again, { messageId: "new" }, { at: startOfTime + day + 1 }).state).toBe("duplicate");
+    expect(commitOne(again, { messageId: "just" }, { at: startOfTime + day + 1 }).duplicateOf).toBe(older + 1);
+    expect(commitOne(again, { messageId: "old-0" }, { at: startOfTime + day + 1 }).state).toBe("filtered");
+  }
+});
+
+test("ids go on behind those that retention took, once profiles have followed them", () => {
+  const one = openTestStore();
+  commitOne(one, {});
+  one.store.markFollowed(7 as MessageRowId);
+  one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10);
+  expect(one.restarted().store.commit([request([{ to: [1] }])])).toMatchObject([[{ id: 8 }]]);
+  expect(one.restarted().store.commit([request([{ to: [1] }])])).toMatchObject([[{ id: 9 }]]);
+  expect(one.store.newestRows()).toEqual({ message: 9, delivery: 2 });
+  expect(one.db.prepare("SELECT id FROM requests").pluck().all()).toEqual([1, 2]);
+});
+
+test("requests with an unknown write key take no more bytes than they may, the newest first", () => {
+  const { store } = openTestStore();
+  const keep = (writeKey: string, bytes: number, maxBytes: number): void =>
+    store.keepUnknownKeyRequest(
+      { writeKey, receivedAt: 1, wallAt: 1, method: "POST", path: "/", headers: [], ip: null, body: Buffer.alloc(bytes) },
+      maxBytes,
+    );
+  const kept = (): string[] =>
+    store
+      .unknownKeys()
+      .map(({ writeKey }) => writeKey)
+      .toSorted();
+  // Each takes three bytes beside its body: its path and its headers.
+  keep("a", 97, 300);
+  keep("b", 97, 300);
+  keep("c", 97, 300);
+  expect(kept()).toEqual(["a", "b", "c"]);
+  keep("d", 97, 300);
+  expect(kept()).toEqual(["b", "c", "d"]);
+  keep("e", 98, 300);
+  expect(kept()).toEqual(["d", "e"]);
+  keep("f", 298, 300);
+  expect(kept()).toEqual([]);
+  expect(store.oldestUnknownKeyRequest("f")).toBeNull();
 });

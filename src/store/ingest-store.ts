@@ -16,9 +16,8 @@ import type {
 import { shapeCode, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import { Duplicates } from "./duplicates.ts";
-import type { Db } from "./open.ts";
 import type { Postings } from "./postings.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 /** What is kept of requests with an unknown write key: enough to adopt a client that has been misconfigured for a while. */
 const maxUnknownKeyRequests = 1000;
@@ -76,7 +75,7 @@ export function createIngestStore({ db, counts, postings, transactions }: Ingest
     const { messageId, rejection } = message;
     const duplicateOf = rejection === null && message.deduplicate ? duplicates.originalOf(request, message) : null;
     const routed = rejection === null && duplicateOf === null ? message.route() : null;
-    const goes = routed?.decisions.some((decision) => decision.routed) ?? false;
+    const goes = routed !== null && routed.decisions.some((decision) => decision.routed);
     const state = rejection !== null ? rejected : duplicateOf !== null ? duplicate : goes ? queued : filtered;
     const type = typeCode(message.type);
     const quotaBytes = routed === null ? message.size + rowBytes + frame.bytes : null;
@@ -119,13 +118,16 @@ export function createIngestStore({ db, counts, postings, transactions }: Ingest
 function newestRows(db: Db) {
   const followed = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
   const receivedAt = db.prepare<[], number>("SELECT received_at FROM messages WHERE id = (SELECT max(id) FROM messages)").pluck();
-  const maxId = (table: string) => db.prepare<[], number | null>(`SELECT max(id) FROM ${table}`).pluck();
+  const maxId = (table: string) => {
+    const query = db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM ${table}`).pluck();
+    return () => query.get() as number;
+  };
   const [requests, messages, deliveries] = [maxId("requests"), maxId("messages"), maxId("deliveries")];
   return () => ({
-    request: (requests.get() ?? 0) + 1,
+    request: requests() + 1,
     // Retention may have removed the newest; profiles have followed all up to there.
-    message: Math.max(messages.get() ?? 0, Number(followed.get() ?? 0)) + 1,
-    delivery: (deliveries.get() ?? 0) + 1,
+    message: Math.max(messages(), Number(followed.get() ?? 0)) + 1,
+    delivery: deliveries() + 1,
     receivedAt: receivedAt.get() ?? 0,
   });
 }
@@ -187,7 +189,7 @@ function inserting(db: Db) {
       decision.run(messageId, destinationId, reason, detail, warned, shapeCode(payload));
     },
     payloads(messageId: number, { documented, full }: Routed["payloads"]) {
-      payloads.run(messageId, documented ?? null, full ?? null);
+      payloads.run(messageId, documented, full);
     },
     delivery(id: number, messageId: number, { destinationId, payload }: Decision, createdAt: number) {
       delivery.run(id, messageId, destinationId, queued, shapeCode(payload), createdAt);

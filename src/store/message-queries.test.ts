@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { drawUnit } from "../domain/random.ts";
-import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
+import type { DeliveryId, DestinationId, MessageRowId, SourceId, WebhookId } from "../domain/ids.ts";
 import type { MessageState, MessageType } from "../domain/states.ts";
 import type { MessageFilter, MessageSummary } from "../engine/ports.ts";
 import type { Store } from "../engine/store-ports.ts";
@@ -224,6 +224,23 @@ describe("free text", () => {
   });
 });
 
+test("a walk gives the event loop a turn at every eighth piece of what it reads", async () => {
+  const { store } = openTestStore();
+  store.commit([request(Array.from({ length: 5120 }, () => ({ userId: "ada", text: "{}" })))]);
+  let turns = 0;
+  let walks = true;
+  const count = (): void => {
+    turns += 1;
+    if (walks) setImmediate(count);
+  };
+  setImmediate(count);
+  expect((await store.messages({ userId: "ada", reason: "none" }, 10, null)).total).toBe(0);
+  walks = false;
+  // Two blocks, with 41 pieces of 128 messages in all.
+  expect(turns).toBeGreaterThanOrEqual(5);
+  expect(turns).toBeLessThanOrEqual(8);
+});
+
 test("a message in full: what came, what was decided, what was sent, what was answered", () => {
   const { store } = openTestStore();
   store.commit([
@@ -250,4 +267,84 @@ test("a message in full: what came, what was decided, what was sent, what was an
     ],
   });
   expect(store.message(3 as MessageRowId)).toBeNull();
+});
+
+test("a message is found by its last status, alone or its hundred, and by how often it was tried", async () => {
+  const { store } = openTestStore();
+  const statuses = [199, 200, 299, 300, 500, 599, 600];
+  store.commit([request(statuses.map(() => ({ to: [1] })))]);
+  store.record(
+    statuses.flatMap((status, place) => Array.from({ length: place }, () => attempt((place + 1) as DeliveryId, { status }))),
+    [],
+  );
+  const found = async (filter: MessageFilter) => (await store.messages(filter, 10, null)).items.map(({ id }) => Number(id)).toReversed();
+  expect(await found({ status: "2xx" })).toEqual([2, 3]);
+  expect(await found({ status: "5xx" })).toEqual([5, 6]);
+  expect(await found({ status: "300" })).toEqual([4]);
+  expect(await found({ status: ["200", "5xx"] })).toEqual([2, 5, 6]);
+  expect(await Promise.all(["3", ">3", ">=3", "<3", "<=3"].map((attempts) => found({ attempts })))).toEqual([
+    [4],
+    [5, 6, 7],
+    [4, 5, 6, 7],
+    [1, 2, 3],
+    [1, 2, 3, 4],
+  ]);
+  expect(await found({ attempts: ["0", "6"] })).toEqual([1, 7]);
+});
+
+test("a message without attempts has no marks; the lanes of the others are their webhooks", () => {
+  const { store } = openTestStore();
+  store.commit([request([{ to: [1, 2] }, { to: [1] }])]);
+  const made = (delivery: number, webhook: number, round: number, status: number) =>
+    attempt(delivery as DeliveryId, { webhookId: webhook as WebhookId, round, status });
+  store.record(
+    [made(1, 9, 2, 200), made(1, 9, 1, 503), made(2, 4, 1, 404)],
+    [moveTo(1 as DeliveryId, "waiting", startOfTime + 9), moveTo(2 as DeliveryId, "waiting", startOfTime + 5)],
+  );
+  expect(store.message(1 as MessageRowId)).toMatchObject({
+    nextAttemptAt: startOfTime + 5,
+    pinned: false,
+    marks: [
+      { lane: 1, round: 1, outcome: "http_error" },
+      { lane: 0, round: 1, outcome: "http_error" },
+      { lane: 1, round: 2, outcome: "success" },
+    ],
+  });
+  expect(store.message(2 as MessageRowId)).toMatchObject({ nextAttemptAt: null, marks: [] });
+  expect([store.pin(1 as MessageRowId, true), store.pin(9 as MessageRowId, true)]).toEqual([true, false]);
+  expect(store.message(1 as MessageRowId)?.pinned).toBe(true);
+  expect(store.messageSource(2 as MessageRowId)).toEqual({
+    request: {
+      sourceId: 1,
+      receivedAt: startOfTime,
+      wallAt: startOfTime,
+      method: "POST",
+      path: "/v1/batch",
+      headers: [["Content-Type", "application/json"]],
+      ip: "127.0.0.1",
+      body: Buffer.from("[{},{}]"),
+    },
+    span: { offset: 4, size: 2 },
+  });
+  expect(store.messageSource(9 as MessageRowId)).toBeNull();
+});
+
+test("free text is found in message ids too, each message once, from any place on", async () => {
+  const { store } = openTestStore();
+  store.commit([request([{ messageId: "needle", text: "{}" }, {}, { messageId: "a", text: '{"a":"needle"}' }])]);
+  store.commit([
+    request([
+      { messageId: "needle", deduplicate: false, text: '{"a":"needle"}' },
+      { messageId: "Needle-2", text: '{"needle-2":1}' },
+    ]),
+  ]);
+  store.commit([request([{ messageId: "needle", deduplicate: false }])]);
+  const found = async (before: number | null) => {
+    const { items, total } = await store.messages({ search: "needle" }, 10, before as MessageRowId | null);
+    return [items.map(({ id }) => Number(id)), total];
+  };
+  expect(await found(null)).toEqual([[6, 5, 4, 3, 1], 5]);
+  expect(await found(5)).toEqual([[4, 3, 1], 5]);
+  expect(await found(4)).toEqual([[3, 1], 5]);
+  expect(await found(1)).toEqual([[], 5]);
 });

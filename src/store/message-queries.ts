@@ -9,13 +9,13 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageRowId } from "../domain/ids.ts";
-import type { MessageDetails, MessageFilter, MessageSummary, Page, QueryStore } from "../engine/ports.ts";
-import { asksOfRows, kindTestOf, rowCondition, valuesOf } from "./message-filter.ts";
-import { anyKind, kindNumber, type KindTest, type MessageKinds } from "./message-kinds.ts";
+import type { MessageDetails, MessageFilter, MessageSummary, Page, QueryStore, OneOrMany } from "../engine/ports.ts";
+import { anyKind, kindNumber, kindTest, type KindTest, type MessageKinds } from "./counts.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";
 import { createTextSearch } from "./message-text.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 import type { Postings } from "./postings.ts";
+import { stateCode, typeCode } from "./codes.ts";
 
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
@@ -93,7 +93,7 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
       const counted = before === null && !more ? rows.length : await count(filter);
       return {
         items,
-        nextCursor: more ? (items.at(-1)?.id ?? null) : null,
+        nextCursor: more ? (items.at(-1) as MessageSummary).id : null,
         total: Math.min(counted, totalCap),
         totalCapped: counted > totalCap,
       };
@@ -106,8 +106,7 @@ export function createMessageQueries(db: Db, postings: Postings, kinds: MessageK
 
     messageSource(id) {
       const row = byId.get(id);
-      const request = row === undefined ? null : reader.request(row);
-      return row === undefined || request === null ? null : { request, span: { offset: row.offset, size: row.size } };
+      return row === undefined ? null : { request: reader.request(row), span: { offset: row.offset, size: row.size } };
     },
 
     pin: (id, pinned) => db.prepare("UPDATE messages SET pinned = ? WHERE id = ?").run(pinned ? 1 : 0, id).changes > 0,
@@ -129,10 +128,10 @@ function walking({ db, postings, kinds, text }: Sources): (filter: MessageFilter
   function* scanned(filter: MessageFilter, before: number): Generator<number[]> {
     const { sql, values } = rowCondition(filter);
     const matching = db.prepare<unknown[], number>(`SELECT id FROM messages WHERE id > ? AND id <= ? AND ${sql} ORDER BY id DESC`).pluck();
-    for (let newest = newestBefore.get(before) ?? null; newest !== null;) {
+    for (let newest = newestBefore.get(before) as number | null; newest !== null;) {
       const end = newest - scannedAtOnce;
       yield matching.all(end, newest, ...values);
-      newest = newestBefore.get(end + 1) ?? null;
+      newest = newestBefore.get(end + 1) as number | null;
     }
   }
 
@@ -160,4 +159,74 @@ async function* inPieces(stretches: Walk["stretches"], maxPiece: number): AsyncG
       if (pieces % piecesPerTurn === 0) await nextTurn();
     }
   }
+}
+
+/** SQL with a `?` for each of its values. */
+type Condition = { sql: string; values: (string | number)[] };
+
+/** Null for a filter that names no source, type or state. */
+function kindTestOf({ sourceId, type, state }: MessageFilter): KindTest | null {
+  if (sourceId === undefined && type === undefined && state === undefined) return null;
+  return kindTest({
+    sourceIds: sourceId === undefined ? null : new Set(valuesOf(sourceId)),
+    types: type === undefined ? null : new Set(valuesOf(type).map(typeCode)),
+    states: state === undefined ? null : new Set(valuesOf(state).map(stateCode)),
+  });
+}
+
+/** Whether it needs values that only the rows have. */
+function asksOfRows({ reason, status, attempts }: MessageFilter): boolean {
+  return reason !== undefined || status !== undefined || attempts !== undefined;
+}
+
+/** What all but the free text asks of a row. Several values of one member mean any of them; several members, all of them. */
+function rowCondition(filter: MessageFilter): Condition {
+  const userIs = (values: readonly string[]): Condition => anyOf([isOneOf("user_id", values), isOneOf("anonymous_id", values)]);
+  const asked = [
+    given(filter.sourceId, (values) => isOneOf("source_id", values)),
+    given(filter.type, (values) => isOneOf("type", values.map(typeCode))),
+    given(filter.state, (values) => isOneOf("state", values.map(stateCode))),
+    given(filter.userId, userIs),
+    given(filter.event, (values) => isOneOf("event", values)),
+    given(filter.reason, (values) => isOneOf("reason", values)),
+    given(filter.status, (values) => anyOf(values.map(statusIs))),
+    given(filter.attempts, (values) => anyOf(values.map(attemptsAre))),
+  ];
+  return joined(asked.flat(), " AND ");
+}
+
+function valuesOf<Value extends string | number>(value: OneOrMany<Value>): readonly Value[] {
+  return typeof value === "object" ? value : [value];
+}
+
+function given<Value extends string | number>(
+  value: OneOrMany<Value> | undefined,
+  condition: (values: readonly Value[]) => Condition,
+): Condition[] {
+  return value === undefined ? [] : [condition(valuesOf(value))];
+}
+
+function isOneOf(column: string, values: readonly (string | number)[]): Condition {
+  return { sql: `${column} IN (${values.map(() => "?").join(", ")})`, values: [...values] };
+}
+
+/** `503`, or `5xx` for the whole class. */
+function statusIs(text: string): Condition {
+  const from = Number(text.replace("xx", "00"));
+  return { sql: "last_status BETWEEN ? AND ?", values: [from, text.endsWith("xx") ? from + 99 : from] };
+}
+
+/** `3`, `>3`, `>=3`, `<3`, `<=3`. */
+function attemptsAre(text: string): Condition {
+  const [, sign = "=", digits] = /^([<>]=?)?(\d+)$/.exec(text) as RegExpExecArray;
+  return { sql: `attempts ${sign} ?`, values: [Number(digits)] };
+}
+
+function anyOf(conditions: Condition[]): Condition {
+  return joined(conditions, " OR ");
+}
+
+function joined(conditions: Condition[], by: " AND " | " OR "): Condition {
+  if (conditions.length === 0) return { sql: by === " AND " ? "TRUE" : "FALSE", values: [] };
+  return { sql: `(${conditions.map(({ sql }) => sql).join(by)})`, values: conditions.flatMap(({ values }) => values) };
 }

@@ -3,8 +3,8 @@
 import type { DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { AttemptMark, Decision, IncomingRequest, MessageDetails, MessageSummary } from "../engine/ports.ts";
 import { messageStateAt, outcomeAt, shapeAt, stateCode, typeAt } from "./codes.ts";
-import { createDeliveryReader } from "./delivery-rows.ts";
-import type { Db } from "./open.ts";
+import { createDeliveryReader } from "./delivery-queries.ts";
+import type { Db } from "./transactions.ts";
 
 export type MessageRow = {
   id: number;
@@ -33,7 +33,7 @@ type MessageReader = {
   summary(row: MessageRow): MessageSummary;
   details(row: MessageRow): MessageDetails;
   /** The request that brought it, without its messages. */
-  request(row: MessageRow): Omit<IncomingRequest, "messages"> | null;
+  request(row: MessageRow): Omit<IncomingRequest, "messages">;
 };
 
 type RequestRow = {
@@ -94,7 +94,7 @@ export function createMessageReader(db: Db): MessageReader {
       lastStatus: row.last_status,
       pinned: row.pinned === 1,
       replayOf: (replayOf ?? null) as MessageRowId | null,
-      nextAttemptAt: row.attempts > 0 ? (nextAttempt.get(row.id) ?? null) : null,
+      nextAttemptAt: row.attempts > 0 ? (nextAttempt.get(row.id) as number | null) : null,
       marks: row.attempts > 0 ? marksOf(row.id) : [],
     };
   }
@@ -102,28 +102,19 @@ export function createMessageReader(db: Db): MessageReader {
   return {
     summary,
     request(row) {
-      const request = requests.get(row.request_id);
-      if (request === undefined) return null;
-      const { messages: _messages, headers, ...rest } = request;
+      const { messages: _messages, headers, ...rest } = requests.get(row.request_id) as RequestRow;
       return { ...rest, headers: JSON.parse(headers) as [string, string][] };
     },
     details(row) {
       const extra: Extra = row.extra === null ? {} : (JSON.parse(row.extra) as Extra);
-      const request = requests.get(row.request_id);
-      const body = request?.body ?? Buffer.alloc(0);
+      const { method, path, headers, body, messages } = requests.get(row.request_id) as RequestRow;
       return {
         ...summary(row),
         detail: extra.detail ?? null,
         duplicateOf: (extra.duplicateOf ?? null) as MessageRowId | null,
         warnings: extra.warnings ?? [],
         raw: body.subarray(row.offset, row.offset + row.size),
-        request: {
-          method: request?.method ?? "",
-          path: request?.path ?? "",
-          headers: request === undefined ? [] : (JSON.parse(request.headers) as [string, string][]),
-          size: body.length,
-          messages: request?.messages ?? 0,
-        },
+        request: { method, path, headers: JSON.parse(headers) as [string, string][], size: body.length, messages },
         decisions: decisions.all(row.id).map(decisionOf),
         deliveries: deliveries.ofMessage(row.id as MessageRowId),
       };

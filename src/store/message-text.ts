@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageRow } from "./message-rows.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 import type { Postings } from "./postings.ts";
 
 /** Requests, and bytes of requests, that are searched between two turns of the event loop. */

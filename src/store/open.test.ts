@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync, chmodSync, chownSync, copyFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, chmodSync, chownSync, copyFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { OpenError } from "../app-errors.ts";
 import { migrations } from "./migrations/migrations.ts";
-import { dataFileName } from "./open.ts";
+import { dataFileName, lockFileName, openErrorOf } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import { expectConsistent, openFilesIn, openTestStore, request, temporaryDirectory, type TestStore } from "./store.fixture.ts";
 
@@ -73,6 +73,9 @@ describe("a data file", () => {
     expect(db.pragma("user_version", { simple: true })).toBe(migrations.length);
     expect(db.pragma("application_id", { simple: true })).toBe(ourId);
     expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
+    for (const [name, value] of Object.entries({ foreign_keys: 1, cache_size: -32_000, wal_autocheckpoint: 1000, busy_timeout: 1000 })) {
+      expect([name, db.pragma(name, { simple: true })]).toEqual([name, value]);
+    }
   });
 
   test("is safe against the death of the process, and against a power cut where the settings say so, also after a start", () => {
@@ -131,9 +134,9 @@ const ofAnotherProgram = (db: Database.Database): void => {
 
 describe("refused with a sentence, and not one byte changed", () => {
   test.each<[string, () => string, RegExp]>([
-    ["a newer file", () => fileOfAnother(newer), /newer Hookyard.*not been touched/],
-    ["a newer file with the log of a crash", () => fileOfAnother(newer, { crashed: true }), /newer Hookyard.*not been touched/],
-    ["a file of another program", () => fileOfAnother(ofAnotherProgram), /another program.*not been touched/],
+    ["a newer file", () => fileOfAnother(newer), /newer Hookyard.*was not changed/],
+    ["a newer file with the log of a crash", () => fileOfAnother(newer, { crashed: true }), /newer Hookyard.*was not changed/],
+    ["a file of another program", () => fileOfAnother(ofAnotherProgram), /another program.*was not changed/],
     ["a file of another program with the log of a crash", () => fileOfAnother(ofAnotherProgram, { crashed: true }), /another program/],
     ["another program's file with a higher version", () => fileOfAnother((db) => void db.pragma("user_version = 900")), /another program/],
     ["another program's empty file", () => fileOfAnother((db) => void db.pragma("application_id = 7")), /another program/],
@@ -149,7 +152,7 @@ describe("refused with a sentence, and not one byte changed", () => {
     const data = temporaryDirectory();
     writeFileSync(join(data, dataFileName), "This is a letter to my aunt. ".repeat(500));
     const before = bytesIn(data);
-    expect(refusal(data)).toMatch(/not a Hookyard data file, or it is damaged.*not been touched/);
+    expect(refusal(data)).toMatch(/not a Hookyard data file, or it is damaged.*was not changed/);
     expect(bytesIn(data)).toEqual(before);
   });
 
@@ -161,7 +164,7 @@ describe("refused with a sentence, and not one byte changed", () => {
     const bytes = readFileSync(join(data, dataFileName));
     bytes.fill(0x55, 4096);
     writeFileSync(join(data, dataFileName), bytes);
-    expect(refusal(data)).toMatch(/is damaged.*not been touched\. Restore a copy/);
+    expect(refusal(data)).toMatch(/is damaged.*was not changed\. Restore a copy/);
     expect(readFileSync(join(data, dataFileName)).equals(bytes)).toBe(true);
   });
 });
@@ -200,6 +203,32 @@ describe("said in a sentence", () => {
     openStore(data).close();
   });
 
+  test("that the lock was deleted under a Hookyard that still runs", () => {
+    const data = temporaryDirectory();
+    const first = openStore(data);
+    rmSync(join(data, lockFileName));
+    expect(refusal(data)).toMatch(/in use or locked by another program/);
+    expect(first.commit([request([{}])])).toHaveLength(1);
+  });
+
+  test.each<[error: unknown, sentence: RegExp]>([
+    [new OpenError("As it is."), /^As it is\.$/],
+    ["a text", /hookyard\.db cannot be opened: a text$/],
+    [null, /hookyard\.db cannot be opened: null$/],
+    [new Error("It broke."), /hookyard\.db cannot be opened: It broke\.$/],
+    [Object.assign(new Error("It broke."), { code: 7 }), /cannot be opened: It broke\.$/],
+    ...["SQLITE_FULL", "ENOSPC"].map((code): [unknown, RegExp] => [{ code }, /^The disk that holds .*hookyard\.db is full/]),
+    ...["SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY", "EACCES", "EPERM", "EROFS", "EISDIR"].map(
+      (code): [unknown, RegExp] => [{ code }, /hookyard\.db cannot be opened for writing/],
+    ),
+    [{ code: "SQLITE_BUSY" }, /is in use or locked by another program/],
+    [{ code: "SQLITE_CORRUPT" }, /hookyard\.db is damaged\. It has not been touched/],
+    [{ code: "SQLITE_NOTADB" }, /is not a Hookyard data file, or it is damaged/],
+  ])("what went wrong: %o", (error, sentence) => {
+    expect(openErrorOf(error, "data")).toBeInstanceOf(OpenError);
+    expect(openErrorOf(error, "data").message).toMatch(sentence);
+  });
+
   test("that another program has locked the file", () => {
     const data = temporaryDirectory();
     openStore(data).close();
@@ -219,7 +248,7 @@ describe("said in a sentence", () => {
   ])("that %s", (_what, put) => {
     const data = join(temporaryDirectory(), "data");
     put(data);
-    expect(refusal(data)).toMatch(/cannot be (made|opened|written)/);
+    expect(refusal(data)).toMatch(/cannot be (created|opened|written)/);
   });
 
   test.skipIf(process.platform === "win32")("that the directory is read-only", () => {

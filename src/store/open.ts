@@ -13,9 +13,8 @@ import { acceptLoss, checkDataFile, framesOf, logOf, sizeOf } from "./data-file.
 import { StoreHealth } from "./health.ts";
 import { checkedAtStart, faultsIn, isDamage } from "./integrity.ts";
 import { readMarker, writeMarker, type Marker } from "./marker.ts";
+import type { Db } from "./transactions.ts";
 import { migrations } from "./migrations/migrations.ts";
-
-export type Db = Database.Database;
 
 export type OpenedDatabase = { db: Db; health: StoreHealth; close(): void };
 
@@ -72,7 +71,7 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
   const db = new Database(file, { timeout: lockTimeoutMs });
   try {
     prepare(db, opening);
-    const database = metaOf(db, "database") ?? "";
+    const database = metaOf(db, "database") as string;
     return { db, health: new StoreHealth(db, { data, file, database }) };
   } catch (error) {
     db.close();
@@ -115,7 +114,7 @@ function takeLock(data: string): Db {
  * that too, so this fails then, with SQLITE_BUSY; and also while `hookyard backup` or `hookyard doctor` read it.
  */
 function refuseSecond(file: string): void {
-  if ((sizeOf(file) ?? 0) === 0) return;
+  if (!sizeOf(file)) return;
   const db = new Database(file, { timeout: lockTimeoutMs });
   try {
     db.pragma("locking_mode = EXCLUSIVE");
@@ -133,8 +132,8 @@ type Opening = { file: string; data: string; marker: Marker | null };
  */
 function inspect(opening: Opening): void {
   const { file, data } = opening;
-  const size = sizeOf(file) ?? 0;
-  if (size === 0) return;
+  const size = sizeOf(file);
+  if (!size) return;
   const left = framesOf(file);
   try {
     const db = new Database(file, { readonly: true, timeout: 0 });
@@ -168,35 +167,34 @@ export function refuseUnfit(db: Db, { file, data, marker }: Opening): number {
   const id = db.pragma("application_id", { simple: true }) as number;
   const isEmpty = version === 0 && id === 0 && db.prepare("SELECT count(*) FROM sqlite_master").pluck().get() === 0;
   if (!isEmpty && id !== applicationId) {
-    throw new OpenError(`${file} is an SQLite file of another program. It has not been touched. Choose another --data directory.`);
+    throw new OpenError(`${file} is an SQLite file of another program. It was not changed. Choose another --data directory.`);
   }
   if (version > migrations.length) {
     throw new OpenError(
-      `${file} was written by a newer Hookyard (its format is ${version}, this program knows ${migrations.length}). It has not been touched. Update Hookyard, or choose another --data directory.`,
+      `${file} was written by a newer Hookyard (its format is ${version}, this program knows ${migrations.length}). It was not changed. Update Hookyard, or choose another --data directory.`,
     );
   }
   if (marker !== null) {
     const database = isEmpty ? null : metaOf(db, "database");
     if (database !== marker.database) {
       throw new OpenError(
-        `${file} is not the data file that Hookyard used here last: it has been replaced or emptied. ${acceptLoss(data)}`,
+        `${file} is not the data file that Hookyard last used here: it has been replaced or emptied. ${acceptLoss(data)}`,
       );
     }
-    if (Number(metaOf(db, "beat") ?? 0) < marker.beat) {
-      throw new OpenError(`${file} has lost the newest of its data: it is an older copy, or its log is damaged. ${acceptLoss(data)}`);
+    if (Number(metaOf(db, "beat")) < marker.beat) {
+      throw new OpenError(`${file} has lost its newest data: it is an older copy, or its log is damaged. ${acceptLoss(data)}`);
     }
   }
   return version;
 }
 
-function metaOf(db: Db, key: string): string | null {
-  return db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key) ?? null;
+function metaOf(db: Db, key: string): string | undefined {
+  return db.prepare<[string], string>("SELECT value FROM meta WHERE key = ?").pluck().get(key);
 }
 
 function prepare(db: Db, opening: Opening): void {
   const version = refuseUnfit(db, opening);
   db.pragma("journal_mode = WAL");
-  db.pragma("synchronous = NORMAL");
   db.pragma("foreign_keys = ON");
   // 32 MB of pages: the upper levels of all trees and the newest rows stay in memory with a million messages on disk.
   db.pragma("cache_size = -32000");
@@ -214,13 +212,13 @@ function prepare(db: Db, opening: Opening): void {
 }
 
 function damaged(file: string, details = ""): string {
-  return `${file} is damaged${details}. It has not been touched. Restore a copy into a new directory and start with --data on that; hookyard doctor says more.`;
+  return `${file} is damaged${details}. It was not changed. Restore a copy into a new directory and start with --data set to it; hookyard doctor has the details.`;
 }
 
 function explain(error: unknown, file: string): string {
   switch (codeOf(error)) {
     case "SQLITE_NOTADB":
-      return `${file} is not a Hookyard data file, or it is damaged. It has not been touched. Restore a copy, or choose another --data directory.`;
+      return `${file} is not a Hookyard data file, or it is damaged. It was not changed. Restore a copy, or choose another --data directory.`;
     case "SQLITE_CORRUPT":
       return damaged(file);
     case "SQLITE_READONLY":
@@ -230,12 +228,12 @@ function explain(error: unknown, file: string): string {
     case "EPERM":
     case "EROFS":
     case "EISDIR":
-      return `${file} cannot be opened for writing. Check its rights and those of its directory.`;
+      return `${file} cannot be opened for writing. Check its permissions and those of its directory.`;
     case "SQLITE_BUSY":
       return `${file} is in use or locked by another program: another Hookyard, hookyard backup or hookyard doctor. Wait for it or stop it, or start this one with another --data directory.`;
     case "SQLITE_FULL":
     case "ENOSPC":
-      return `The disk that holds ${file} is full. Make room and start again.`;
+      return `The disk that holds ${file} is full. Free disk space and start again.`;
     default:
       return `${file} cannot be opened: ${sentenceOf(error)}`;
   }

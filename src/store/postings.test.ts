@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { PostingEntry, PostingField } from "./postings.ts";
-import { blockSize, Postings } from "./postings.ts";
-import { hash40 } from "./hash.ts";
-import type { Db } from "./open.ts";
+import { blockSize, Postings, hash40, type PostingEntry, type PostingField } from "./postings.ts";
 import { openTestStore } from "./store.fixture.ts";
-import { Transactions } from "./transactions.ts";
+import { Transactions, type Db } from "./transactions.ts";
 
 type World = { db: Db; transactions: Transactions; postings: Postings; rows: PostingEntry[] };
 
@@ -188,4 +185,78 @@ test("every pair of hash and message from a message on is visited", () => {
 test("hashes of a hundred thousand similar values are all different", () => {
   const hashes = new Set(Array.from({ length: 100_000 }, (_, n) => hash40(`user-${n}`)));
   expect(hashes.size).toBe(100_000);
+});
+
+test("a hash is the same in every version, because data files hold it", () => {
+  expect(["", "user-1", "ünï-🌈", "a\ud800"].map(hash40)).toEqual([554547805361, 1053652406941, 626749686746, 898579918705]);
+  expect(hash40("a\ud800")).toBe(hash40("a\ufffd"));
+});
+
+test("a block of which nothing is left leaves no row, and neither does one that was never filled", () => {
+  const one = world();
+  const row = (id: number): PostingEntry => ({ id, messageId: `m-${id}`, userId: "u", anonymousId: null, event: null });
+  const blocks = (): unknown => one.db.prepare("SELECT block FROM postings ORDER BY block").pluck().all();
+  add(one, [row(blockSize + 1)]);
+  expect(blocks()).toEqual([]);
+  remove(one, new Set([blockSize + 1]));
+  add(one, [row(blockSize * 2 + 1), row(blockSize * 2 + 2)]);
+  expect(blocks()).toEqual([]);
+  add(one, [row(blockSize * 3)]);
+  expect(blocks()).toEqual([2]);
+  // The newest message that is left is one of a block that has its row.
+  remove(one, new Set([blockSize * 3]));
+  one.postings = new Postings(one.db, one.transactions);
+  expectBruteForce(one);
+  expect([...one.postings.candidates("users", ["u"])].flat()).toEqual([blockSize * 2 + 2, blockSize * 2 + 1]);
+  const visited: number[] = [];
+  one.postings.forEach("message_ids", 0, (_, id) => visited.push(id));
+  expect(new Set(visited)).toEqual(new Set([blockSize * 2 + 1, blockSize * 2 + 2]));
+  remove(one, new Set([blockSize * 2 + 1, blockSize * 2 + 2]));
+  expect(blocks()).toEqual([]);
+  expect([...one.postings.candidates("users", ["u"])].flat()).toEqual([]);
+});
+
+test("a walk that is going on while retention removes the blocks before it ends without them", () => {
+  const one = world();
+  const row = (id: number): PostingEntry => ({ id, messageId: `m-${id}`, userId: "u", anonymousId: null, event: null });
+  add(
+    one,
+    Array.from({ length: blockSize * 3 }, (_, n) => row(n + 1)),
+  );
+  const walk = one.postings.candidates("users", ["u"]);
+  walk.next();
+  walk.next();
+  remove(one, new Set(Array.from({ length: blockSize * 2 - 1 }, (_, n) => n + 1)));
+  expect([...walk].flat()).toEqual([]);
+});
+
+test("lists of closed blocks are read once, and the 512 read last are kept", () => {
+  const { db } = openTestStore();
+  let reads = 0;
+  const counting = new Proxy(db, {
+    get: (_, name) =>
+      name !== "prepare"
+        ? Reflect.get(db, name)
+        : (sql: string) => {
+            const statement = db.prepare(sql);
+            if (!sql.startsWith("SELECT users FROM postings")) return statement;
+            const get = statement.pluck().get.bind(statement);
+            return { pluck: () => ({ get: (block: number) => ((reads += 1), get(block)) }) };
+          },
+  });
+  const postings = new Postings(counting, new Transactions(db));
+  const insert = db.prepare("INSERT INTO postings VALUES (?, x'', x'', x'')");
+  db.prepare(insertSql).run(blockSize * 1000, "m", null, null, null);
+  for (let block = 1; block <= 513; block += 1) insert.run(block);
+  const readsOf = (before: number): number => {
+    reads = 0;
+    for (const ids of postings.candidates("users", ["u"], before * blockSize)) expect(ids).toEqual([]);
+    return reads;
+  };
+  expect(readsOf(511)).toBe(511);
+  expect(readsOf(511)).toBe(0);
+  expect(readsOf(512)).toBe(1);
+  expect(readsOf(512)).toBe(0);
+  // Block 513 takes the place of block 511, which was read first, that one the place of block 510, and so on.
+  expect(readsOf(513)).toBe(512);
 });

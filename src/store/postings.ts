@@ -6,14 +6,12 @@
  * a row compares the value itself.
  */
 
-import { hash40 } from "./hash.ts";
-import type { Db } from "./open.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 /** Messages a block covers: ids that share all but their lowest 12 bits. */
 export const blockSize = 4096;
 
-export const postingFields = ["users", "events", "message_ids"] as const;
+const postingFields = ["users", "events", "message_ids"] as const;
 export type PostingField = (typeof postingFields)[number];
 
 export type PostingEntry = { id: number; messageId: string; userId: string | null; anonymousId: string | null; event: string | null };
@@ -31,7 +29,7 @@ export class Postings {
   #db: Db;
   #transactions;
   #filling = emptyBlock();
-  #block = -1;
+  #block = 0;
   #stale = true;
   #insert;
   #one;
@@ -59,7 +57,7 @@ export class Postings {
     this.#catchUp(entry.id);
     const block = blockOf(entry.id);
     if (block !== this.#block) {
-      if (this.#block >= 0) this.#write();
+      if (this.#filling.message_ids.length > 0) this.#write();
       this.#block = block;
       this.#filling = emptyBlock();
     }
@@ -95,10 +93,9 @@ export class Postings {
   /** Rebuilds from its rows the block that is filling; those from `before` on are still to be added. */
   #catchUp(before = Number.MAX_SAFE_INTEGER): void {
     if (!this.#stale) return;
-    const newest =
-      this.#db.prepare<[number], { id: number | null }>("SELECT max(id) AS id FROM messages WHERE id < ?").get(before)?.id ?? null;
+    const newest = this.#db.prepare<[number], number>("SELECT coalesce(max(id), 0) FROM messages WHERE id < ?").pluck();
     this.#filling = emptyBlock();
-    this.#block = newest === null ? -1 : blockOf(newest);
+    this.#block = blockOf(newest.get(before) as number);
     const rows = this.#db
       .prepare<[number, number], PostingEntry>(
         `SELECT id, message_id AS messageId, user_id AS userId, anonymous_id AS anonymousId, event
@@ -124,7 +121,7 @@ export class Postings {
       const blocks = this.#blocksBefore.all(from);
       for (const block of blocks) yield idsOf(block, this.#closed(field, block));
       if (blocks.length < 16) return;
-      from = blocks.at(-1) ?? 0;
+      from = blocks.at(-1) as number;
     }
   }
 
@@ -134,7 +131,7 @@ export class Postings {
     const known = this.#read.get(key);
     if (known !== undefined) return known;
     const list = Float64Array.from(asDoubles(this.#select[field].get(block) ?? Buffer.alloc(0)));
-    if (this.#read.size >= maxKept) this.#read.delete(this.#read.keys().next().value ?? "");
+    if (this.#read.size >= maxKept) this.#read.delete(this.#read.keys().next().value as string);
     this.#read.set(key, list);
     return list;
   }
@@ -146,7 +143,7 @@ export class Postings {
       .prepare<[number], { block: number; list: Buffer }>(`SELECT block, ${field} AS list FROM postings WHERE block >= ? ORDER BY block`)
       .iterate(blockOf(fromId));
     for (const { block, list } of rows) visitAll(asDoubles(list), block, visit);
-    if (this.#block >= 0) visitAll(this.#filling[field], this.#block, visit);
+    visitAll(this.#filling[field], this.#block, visit);
   }
 
   #note({ id, messageId, userId, anonymousId, event }: PostingEntry): void {
@@ -164,7 +161,7 @@ export class Postings {
 
 function visitAll(list: ArrayLike<number>, block: number, visit: (hash: number, id: number) => void): void {
   for (let i = 0; i < list.length; i += 1) {
-    const packed = list[i] ?? 0;
+    const packed = list[i] as number;
     const place = packed % blockSize;
     visit((packed - place) / blockSize, block * blockSize + place);
   }
@@ -180,7 +177,7 @@ function idsWith(hash: number, block: number, sorted: Float64Array): number[] {
   const low = hash * blockSize;
   const ids: number[] = [];
   for (let i = lowerBound(sorted, low + blockSize) - 1; i >= 0; i -= 1) {
-    const entry = sorted[i] ?? 0;
+    const entry = sorted[i] as number;
     if (entry < low) break;
     ids.push(block * blockSize + (entry - low));
   }
@@ -193,8 +190,24 @@ function lowerBound(sorted: Float64Array, value: number): number {
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? 0) < value) low = middle + 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+
+/** 40 bits of a string: few enough to pack with a place in a block into a double, many enough that two of a million strings hardly ever meet. */
+export function hash40(value: string): number {
+  // As the database will give it back: a lone surrogate is not UTF-8.
+  const text = value.toWellFormed();
+  let a = 0x811c9dc5;
+  let b = 0x9747b28c;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x5bd1e995);
+  }
+  a ^= a >>> 15;
+  b ^= b >>> 13;
+  return (a >>> 0) * 256 + (b & 0xff);
 }

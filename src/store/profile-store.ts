@@ -6,9 +6,9 @@
 import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
 import type { MessageType } from "../domain/states.ts";
-import type { FollowedMessage, HistoryKind, IdentityKind, IdentityValue, ProfileStore } from "../engine/profile-ports.ts";
+import type { FollowedMessage, HistoryKind, IdentityKind, IdentityValue, ProfileStore, SeenNames } from "../engine/profile-ports.ts";
 import { stateCode, typeAt, typeCode } from "./codes.ts";
-import type { Db } from "./open.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 type Row = {
   id: number;
@@ -31,7 +31,7 @@ const deletion = typeCode("delete");
 
 const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
 const identityCode = (kind: IdentityKind): number => identityKinds.indexOf(kind);
-export const identityKindAt = (code: number): IdentityKind => identityKinds[code] ?? "userId";
+export const identityKindAt = (code: number): IdentityKind => identityKinds[code] as IdentityKind;
 
 type Building = Pick<
   ProfileStore,
@@ -96,7 +96,7 @@ export function createProfileStore(db: Db): Building {
     addIdentity: (profile, { kind, value }: IdentityValue, at, messageId) =>
       void putIdentity.run(identityCode(kind), value, profile, at, messageId),
     setUser: (profile, userId) => void setUser.run(userId, profile),
-    user: (profile) => user.get(profile) ?? null,
+    user: (profile) => user.get(profile) as string | null,
     userIdsOf: (profile) => userIds.all(profile, identityCode("userId")),
     putTrait(profile, name, value, at, messageId) {
       const before = trait.get(profile, name);
@@ -135,7 +135,7 @@ export function groupTraits(text: string): JsonObject {
 function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "markFollowed"> {
   const upTo = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'followed'").pluck();
   const mark = db.prepare<[string]>("INSERT INTO meta VALUES ('followed', ?) ON CONFLICT DO UPDATE SET value = excluded.value");
-  const newest = db.prepare<[], number | null>("SELECT max(id) FROM messages").pluck();
+  const newest = db.prepare<[], number>("SELECT coalesce(max(id), 0) FROM messages").pluck();
   const after = db.prepare<[number, number], Row>(
     `SELECT id, request_id, offset, size, source_id, type, state, user_id, anonymous_id, event, timestamp, extra
      FROM messages WHERE id > ? ORDER BY id LIMIT ?`,
@@ -160,7 +160,7 @@ function following(db: Db): Pick<ProfileStore, "followed" | "nextToFollow" | "ma
   return {
     followed() {
       const from = followedUpTo();
-      return { upTo: from as MessageRowId, newest: Math.max(from, newest.get() ?? 0) as MessageRowId };
+      return { upTo: from as MessageRowId, newest: Math.max(from, newest.get() as number) as MessageRowId };
     },
     nextToFollow(limit) {
       const from = followedUpTo();
@@ -237,5 +237,89 @@ function removing(db: Db): ProfileStore["removeProfile"] {
   ];
   return (profile) => {
     for (const remove of removes) remove.run(profile);
+  };
+}
+
+const traitKind = 0;
+const eventKind = 1;
+const propertyKind = 2;
+
+/** Names kept of traits, of events, and of the properties of one event: more than a person chooses from. */
+const kept = 500;
+
+/** Seldom enough that clearing out costs nothing, also where every event has a name of its own. */
+const tooMany = 2 * kept;
+
+/** A name this long suggests nothing. */
+const maxLength = 200;
+
+type Seen = { kind: number; event: string; name: string };
+
+/** The names for suggestions, with how often each was seen. Bounded: rare names are removed first. */
+export function createSeenNames(db: Db, transactions: Transactions): Pick<ProfileStore, "noteSeen" | "seenNames"> {
+  const count = db.prepare<[number, string, string, number]>(
+    "INSERT INTO seen_names VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
+  );
+  const all = db.prepare<[], Seen>("SELECT kind, event, name FROM seen_names ORDER BY n DESC, kind, event, name");
+  const ofKind = db.prepare<[number, string], number>("SELECT count(*) FROM seen_names WHERE kind = ? AND event = ?").pluck();
+  const seldom = db
+    .prepare<[number, string, number], string>("SELECT name FROM seen_names WHERE kind = ? AND event = ? ORDER BY n, name DESC LIMIT ?")
+    .pluck();
+  const remove = db.prepare<[number, string, string]>("DELETE FROM seen_names WHERE kind = ? AND event = ? AND name = ?");
+  const removeProperties = db.prepare<[number, string]>("DELETE FROM seen_names WHERE kind = ? AND event = ?");
+
+  /** Those that were counted before: only a name that may be new can make too many. */
+  const known = new Set<string>();
+  const cache = { rollback: () => known.clear() };
+  transactions.onReload(cache.rollback);
+
+  function note(kind: number, event: string, names: Iterable<readonly [string, number]>): void {
+    let fresh = false;
+    for (const [name, times] of names) {
+      if (name.length > maxLength) continue;
+      count.run(kind, event, name, times);
+      const key = `${kind} ${event} ${name}`;
+      if (known.has(key)) continue;
+      known.add(key);
+      fresh = true;
+    }
+    if (fresh) clearOut(kind, event);
+  }
+
+  function clearOut(kind: number, event: string): void {
+    // A name that is removed here is counted as new once more.
+    if (known.size > 10 * tooMany) known.clear();
+    const n = ofKind.get(kind, event) as number;
+    if (n <= tooMany) return;
+    for (const name of seldom.all(kind, event, n - kept)) {
+      remove.run(kind, event, name);
+      if (kind === eventKind) removeProperties.run(propertyKind, name);
+    }
+  }
+
+  return {
+    noteSeen: transactions.wrap(({ traits, events }: SeenNames) => {
+      transactions.changes(cache);
+      note(traitKind, "", traits);
+      // Before the events: those that go take their properties with them.
+      for (const [event, { properties }] of events) if (event.length <= maxLength) note(propertyKind, event, properties);
+      note(
+        eventKind,
+        "",
+        [...events].map(([name, { times }]) => [name, times] as const),
+      );
+    }),
+    seenNames() {
+      const traits: string[] = [];
+      const events = new Map<string, string[]>();
+      const properties: Seen[] = [];
+      for (const seen of all.all()) {
+        if (seen.kind === traitKind) traits.push(seen.name);
+        else if (seen.kind === eventKind) events.set(seen.name, []);
+        else properties.push(seen);
+      }
+      for (const { event, name } of properties) events.get(event)?.push(name);
+      return { traits, events: [...events].map(([event, names]) => ({ event, properties: names })) };
+    },
   };
 }

@@ -145,7 +145,7 @@ const readAtStart = [
 const bounded = [
   "SELECT count(*) FROM (SELECT 1 FROM profiles LIMIT ?)",
   // A quota's worth of them.
-  "SELECT sum(quota_bytes) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL",
+  "SELECT coalesce(sum(quota_bytes), 0) FROM messages INDEXED BY messages_in_quota WHERE quota_bytes IS NOT NULL",
 ];
 
 const mayBeSorted = [

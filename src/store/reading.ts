@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { logOf } from "./data-file.ts";
-import { dataFileName, lockFileName, type Db } from "./open.ts";
+import { dataFileName, lockFileName } from "./open.ts";
+import type { Db } from "./transactions.ts";
 
 /** A writer that is committing, or cleaning up after a kill, is done by then. */
 const timeout = 5_000;
@@ -51,7 +52,7 @@ export function isInUse(data: string): boolean {
     lock.prepare("SELECT count(*) FROM sqlite_master").get();
     return false;
   } catch (error) {
-    return (error as { code?: string }).code?.startsWith("SQLITE_BUSY") === true;
+    return (error as { code: string }).code.startsWith("SQLITE_BUSY");
   } finally {
     lock.close();
   }

@@ -5,8 +5,7 @@
  * domain's own functions, which `rule-store.ts` has registered. Values only ever come in as parameters.
  */
 
-import { compares, comparesAll } from "../domain/compare.ts";
-import type { Condition } from "../domain/evaluate.ts";
+import { compares, comparesAll, type Condition } from "../domain/evaluate.ts";
 import { nameOf, windowMs } from "../domain/facts.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, EventCondition, Rule, TraitCondition } from "../domain/rules.ts";

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compute } from "../domain/compute.ts";
-import { spellingOf } from "../domain/compare.ts";
-import { evaluate } from "../domain/evaluate.ts";
+import { spellingOf, evaluate } from "../domain/evaluate.ts";
 import type { ProfileFacts } from "../domain/facts.ts";
 import type { SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";
 import { computations, drafts, factsOf, now, rules, type DraftFacts } from "../domain/rules.fixture.ts";
 import { dayMs, type Rule } from "../domain/rules.ts";
 import type { Evaluated, Walk, WalkOptions } from "../engine/profile-ports.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
+import { createRuleStore } from "./rule-store.ts";
 import { openTestStore } from "./store.fixture.ts";
 
 type Person = { userId: string | null; draft: DraftFacts; lastSent: Json; recheckAt: number | null };
@@ -146,6 +146,37 @@ describe("a slice", () => {
     expect(walk.next(2).evaluated.map(({ userId }) => userId)).toEqual(["late"]);
     expect(walk.next(2).seen).toBe(0);
   });
+});
+
+test("statements of the hundred rules that were asked last are kept", () => {
+  const { db } = openTestStore();
+  let prepared = 0;
+  const counting = new Proxy(db, {
+    get(_, name) {
+      const member = Reflect.get(db, name) as (...args: unknown[]) => unknown;
+      return (...args: unknown[]) => {
+        if (name === "prepare") prepared += 1;
+        return member.apply(db, args);
+      };
+    },
+  });
+  const store = createRuleStore(counting);
+  /** Each number of conditions is another statement. */
+  const preparedFor = (conditions: number): number => {
+    prepared = 0;
+    store.walkRule({ all: Array.from({ length: conditions }, () => ({ event: "Bought" })) }, now, { source, which: "present" });
+    return prepared;
+  };
+  for (let n = 1; n <= 100; n += 1) expect(preparedFor(n)).toBe(1);
+  expect([1, 101, 1, 3, 2].map(preparedFor)).toEqual([0, 1, 0, 0, 1]);
+});
+
+test("a walk that fails says so", () => {
+  const { db, store } = openTestStore();
+  insert(db, [{ userId: "a", draft: { traits: new Map(), events: [] }, lastSent: null, recheckAt: null }]);
+  db.exec(`INSERT INTO profile_events VALUES (1, 1, 'Bought', ${now}, 'no JSON')`);
+  const rule: Rule = { event: "Bought", where: [{ property: "total", op: "greater", value: 1 }] };
+  expect(() => store.walkRule(rule, now, { source, which: "present" }).next(9)).toThrow(SyntaxError);
 });
 
 test("known users are counted without the anonymous profiles", () => {

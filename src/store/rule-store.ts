@@ -2,16 +2,16 @@
 
 import type Database from "better-sqlite3";
 import { startComputation, type Computed, type RunningComputation } from "../domain/compute.ts";
-import { spellingOf } from "../domain/compare.ts";
-import { evaluateBy } from "../domain/evaluate.ts";
+import { spellingOf, evaluateBy } from "../domain/evaluate.ts";
 import type { ProfileId, SourceId } from "../domain/ids.ts";
 import type { Json, JsonObject } from "../domain/json.ts";
 import type { Computation, Rule } from "../domain/rules.ts";
 import type { Evaluated, RuleStore, Walk, WalkOptions } from "../engine/profile-ports.ts";
-import type { Db } from "./open.ts";
+import type { Db } from "./transactions.ts";
 import { computationQuestion, ruleQuestion, type Question, type TextTest } from "./rule-sql.ts";
 
 type Row = { id: number; user_id: string; recheck_at: number | null };
+type Slice = { seen: number; upTo: number | null };
 type RuleRow = Row & { last_sent: number } & Record<`c${number}`, number | null>;
 type ComputationRow = Row & { place: number | null; last_sent: string | null };
 
@@ -40,7 +40,7 @@ export function createRuleStore(db: Db): RuleStore {
   const statement = keepingStatements(db);
   const asked = definingFunctions(db);
 
-  const slice = db.prepare<[number, number], { seen: number; upTo: number | null }>(
+  const slice = db.prepare<[number, number], Slice>(
     `SELECT count(*) AS seen, max(id) AS upTo FROM (
        SELECT id FROM profiles INDEXED BY profiles_known WHERE user_id IS NOT NULL AND id > ? ORDER BY id LIMIT ?
      )`,
@@ -62,7 +62,7 @@ export function createRuleStore(db: Db): RuleStore {
         asked.computed = [];
         asked.calls = 0;
         asked.user = null;
-        return query.all({ ...question.parameters, now, source: source ?? -1, after, upTo: end }) as Found[];
+        return query.all({ ...question.parameters, now, source, after, upTo: end }) as Found[];
       };
       asked.cutBefore = null;
       try {
@@ -75,13 +75,13 @@ export function createRuleStore(db: Db): RuleStore {
 
     return {
       next(limit) {
-        const next = slice.get(after, Math.max(1, Math.min(limit, Math.floor(users))));
-        if (next === undefined || next.upTo === null) return { seen: 0, evaluated: [] };
+        const next = slice.get(after, Math.max(1, Math.min(limit, Math.floor(users)))) as Slice;
+        if (next.upTo === null) return { seen: 0, evaluated: [] };
         asked.tests = question.tests;
-        asked.start = begin ?? asked.start;
+        asked.start = begin;
         const rows = rowsUpTo(next.upTo);
         const upTo = asked.cutBefore === null ? next.upTo : asked.cutBefore - 1;
-        const seen = asked.cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) ?? 0);
+        const seen = asked.cutBefore === null ? next.seen : (countOfSlice.get(after, upTo) as number);
         const evaluated = rows.map(answer).filter((one) => one !== null);
         after = upTo;
         users = stepsPerSlice / (1 + conditions + asked.calls / seen);
@@ -95,7 +95,7 @@ export function createRuleStore(db: Db): RuleStore {
       const question = ruleQuestion(rule, which);
       const columns = new Map(question.conditions.map((condition, index) => [condition, `c${index}` as const]));
       const answer = (row: RuleRow): Evaluated | null => {
-        const { value, until } = evaluateBy(rule, (condition) => row[columns.get(condition) ?? "c0"] ?? -Infinity, now);
+        const { value, until } = evaluateBy(rule, (condition) => row[columns.get(condition) as `c${number}`] ?? -Infinity, now);
         const isSettled = value === (row.last_sent === 1) && until === row.recheck_at;
         return which === "unsettled" && isSettled ? null : evaluatedOf(row, value, until, row.last_sent === 1 ? true : null);
       };
@@ -114,7 +114,7 @@ export function createRuleStore(db: Db): RuleStore {
       return walk({ question: computationQuestion(computation), conditions: 1, begin, now, source, answer });
     },
 
-    countKnownUsers: () => known.get() ?? 0,
+    countKnownUsers: () => known.get() as number,
   };
 }
 
@@ -135,7 +135,7 @@ function keepingStatements(db: Db): (sql: string) => Database.Statement {
 /** What the calls of our functions in SQL mean for the running statement. Statements never overlap. */
 type Asked = {
   tests: readonly TextTest[];
-  start: () => RunningComputation;
+  start: (() => RunningComputation) | undefined;
   computed: Computed[];
   calls: number;
   user: number | null;
@@ -144,14 +144,8 @@ type Asked = {
 };
 
 function definingFunctions(db: Db): Asked {
-  const asked: Asked = {
-    tests: [],
-    start: () => startComputation({ aggregate: "count", event: "" }, 0),
-    computed: [],
-    calls: 0,
-    user: null,
-    cutBefore: null,
-  };
+  // Each member is set before a statement runs.
+  const asked = {} as Asked;
 
   const countCall = (user: number): void => {
     asked.calls += 1;
@@ -163,11 +157,11 @@ function definingFunctions(db: Db): Asked {
   };
   db.function("hookyard_test", (user: number, test: number, text: string) => {
     countCall(user);
-    return asked.tests[test]?.(text) === true ? 1 : 0;
+    return (asked.tests[test] as TextTest)(text) ? 1 : 0;
   });
   const step = (running: RunningComputation | null, user: number, at: number, properties: string | null): RunningComputation => {
     countCall(user);
-    const known = running ?? asked.start();
+    const known = running ?? (asked.start as () => RunningComputation)();
     known.add({ at, properties: properties === null ? {} : (JSON.parse(properties) as JsonObject) });
     return known;
   };

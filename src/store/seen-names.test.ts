@@ -85,3 +85,29 @@ test("names that a failed transaction took back make too many again", () => {
   one.store.noteSeen(names);
   expect(rows(one)).toBe(500);
 });
+
+test("the names that are removed are the rarest, and of those as rare the last", () => {
+  const one = openTestStore();
+  const names = Array.from({ length: 1000 }, (_, n) => `n${String(n).padStart(4, "0")}`);
+  one.store.noteSeen({ traits: new Map(names.map((name, n) => [name, n < 500 ? 1 : 2])), events: new Map() });
+  one.store.noteSeen({ traits: once("new"), events: new Map() });
+  expect(one.store.seenNames().traits).toEqual(names.slice(500));
+});
+
+test("where events and their properties are many, those of one event are counted for themselves", () => {
+  const one = openTestStore();
+  const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `p${n}`);
+  one.store.noteSeen({ traits: once(...names(600)), events: events({ Bought: names(600), Viewed: names(600) }) });
+  expect(one.store.seenNames()).toMatchObject({
+    traits: { length: 600 },
+    events: [{ properties: { length: 600 } }, { properties: { length: 600 } }],
+  });
+  one.store.noteSeen({ traits: new Map(), events: events({ Bought: names(1001) }) });
+  expect(one.store.seenNames()).toMatchObject({
+    traits: { length: 600 },
+    events: [
+      { event: "Bought", properties: { length: 500 } },
+      { event: "Viewed", properties: { length: 600 } },
+    ],
+  });
+});

@@ -8,10 +8,11 @@ import type { DeliveryId, DestinationId, SourceId, WebhookId } from "../domain/i
 import type { DeliveryState, MessageType, Outcome } from "../domain/states.ts";
 import type { AttemptRecord, Decision, IncomingRequest, NewMessage, Transition } from "../engine/ports.ts";
 import type { Store } from "../engine/store-ports.ts";
-import { inconsistenciesIn } from "./consistency.ts";
+import { inconsistenciesIn } from "./examine.ts";
 import type { StoreHealth } from "./health.ts";
 import { openDatabase } from "./open.ts";
-import type { Db, OpenedDatabase } from "./open.ts";
+import type { OpenedDatabase } from "./open.ts";
+import type { Db } from "./transactions.ts";
 import { createStore } from "./sqlite-store.ts";
 
 export function temporaryDirectory(parent = tmpdir()): string {

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryId, DestinationId } from "../domain/ids.ts";
 import type { Store } from "../engine/store-ports.ts";
-import type { Db } from "./open.ts";
 import { blockSize } from "./postings.ts";
 import { createStore } from "./sqlite-store.ts";
 import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime, tables, type TestStore } from "./store.fixture.ts";
-import { Transactions, type Cache } from "./transactions.ts";
+import { Transactions, type Cache, type Db } from "./transactions.ts";
 
 const failure = new Error("This statement fails.");
 

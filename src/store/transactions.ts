@@ -4,7 +4,9 @@
  * is a savepoint, those that changed within it, and only those, are rolled back with the rows.
  */
 
-import type { Db } from "./open.ts";
+import type Database from "better-sqlite3";
+
+export type Db = Database.Database;
 
 export type Cache = {
   /** Writes what it has put off to the end of the transaction, inside it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DeliveryId, DestinationId, MessageRowId } from "../domain/ids.ts";
+import type { DeliveryId, DestinationId, MessageRowId, SourceId } from "../domain/ids.ts";
 import type { TestStore } from "./store.fixture.ts";
 import { attempt, expectConsistent, moveTo, openTestStore, passOver, request, startOfTime } from "./store.fixture.ts";
 
@@ -143,6 +143,27 @@ describe("retention", () => {
     }
   });
 
+  test("passes over five thousand in one call, and goes on behind them in the next", () => {
+    const one = openTestStore();
+    one.store.commit([request(range(1, 5000).map(() => ({ rejection })))]);
+    one.store.commit([request(range(1, 5).map(() => ({})))]);
+    passOver(one);
+    const removed = range(1, 3).map(() => one.store.removeOld({ maxMessages: 1, olderThanWall: null }, 1000));
+    expect(removed).toEqual([0, 4, 0]);
+  });
+
+  test("takes the event of a profile with its message, and counts it", () => {
+    const one = openTestStore();
+    one.store.commit([request([{ to: [1] }, {}])]);
+    const profile = one.store.createProfile(startOfTime, null);
+    for (const id of [1, 2]) one.store.addEvent(profile, "Bought", startOfTime, {}, id as MessageRowId);
+    one.store.touch(profile, { firstAt: startOfTime, lastAt: startOfTime, events: 2 });
+    one.store.record([], [moveTo(1 as DeliveryId, "failed"), moveTo(1 as DeliveryId, "cancelled")]);
+    expect(removeAll(one, { maxMessages: 1 })).toBe(1);
+    expect(one.store.profileDetails(profile)).toMatchObject({ events: 1, eventList: [{ count: 1, lastMessageId: 2 }] });
+    expectConsistent(one.db);
+  });
+
   test("that fails leaves everything as it was, and goes on afterwards", async () => {
     const one = openTestStore();
     fill(one, 30);
@@ -231,8 +252,8 @@ describe("the quota of what was not accepted", () => {
 
 const webhooks = [{ url: "http://127.0.0.1/hook", headers: {} }];
 
-function configure({ store }: TestStore): void {
-  const source = store.insertSource({
+const configureSource = ({ store }: TestStore) =>
+  store.insertSource({
     name: "Shop",
     kind: "web",
     writeKey: "key",
@@ -242,6 +263,10 @@ function configure({ store }: TestStore): void {
     faults: [],
     createdAt: 1,
   });
+
+function configure(one: TestStore): void {
+  const { store } = one;
+  const source = configureSource(one);
   store.insertDestination({
     name: "Out",
     enabled: true,
@@ -299,4 +324,18 @@ describe("a reset", () => {
     configure(one);
     expect(one.store.sources().map(({ id }) => Number(id))).toEqual([1]);
   });
+});
+
+test("a reset of the messages begins with new profiles, and ids of the configuration go on", () => {
+  const one = openTestStore();
+  configure(one);
+  one.store.deleteSource(1 as SourceId);
+  one.store.commit([request([{}])]);
+  passOver(one);
+  one.store.createProfile(1, null);
+  one.store.clearMessages();
+  expect(one.store.followed()).toEqual({ upTo: 0, newest: 0 });
+  expect(one.store.createProfile(1, null)).toBe(1);
+  configureSource(one);
+  expect(one.store.sources().map(({ id }) => Number(id))).toEqual([2]);
 });

@@ -6,11 +6,9 @@
 import { isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
 import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
-import type { Counts } from "./counts.ts";
-import type { MessageKind } from "./message-kinds.ts";
-import type { Db } from "./open.ts";
+import type { Counts, MessageKind } from "./counts.ts";
 import type { Postings } from "./postings.ts";
-import type { Transactions } from "./transactions.ts";
+import type { Transactions, Db } from "./transactions.ts";
 
 type Old = MessageKind & { id: number; request_id: number; quotaBytes: number | null };
 
@@ -58,15 +56,15 @@ type UpkeepStoreOptions = { db: Db; counts: Counts; postings: Postings; transact
 
 export function createUpkeepStore({ db, counts, postings, transactions }: UpkeepStoreOptions): UpkeepStore {
   const accepted = db
-    .prepare<[], number | null>(
-      `SELECT sum(n) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
+    .prepare<[], number>(
+      `SELECT coalesce(sum(n), 0) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
     )
     .pluck();
   const usedBytes = db
     .prepare<[], number>("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
     .pluck();
   const unknownKeyBytes = db
-    .prepare<[], number | null>("SELECT sum(length(body) + length(headers) + length(path)) FROM unknown_key_requests")
+    .prepare<[], number>("SELECT coalesce(sum(length(body) + length(headers) + length(path)), 0) FROM unknown_key_requests")
     .pluck();
   const oldest = db.prepare<[number, number], Old>(
     `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
@@ -83,8 +81,8 @@ export function createUpkeepStore({ db, counts, postings, transactions }: Upkeep
   /** Whether the file holds more than it may, beside what was not accepted. */
   function createSizeTest(maxBytes: number | null): () => boolean {
     if (maxBytes === null) return () => false;
-    const unknown = unknownKeyBytes.get() ?? 0;
-    return () => (usedBytes.get() ?? 0) - counts.rejectedBytes() - unknown > maxBytes;
+    const unknown = unknownKeyBytes.get() as number;
+    return () => (usedBytes.get() as number) - counts.rejectedBytes() - unknown > maxBytes;
   }
 
   type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
@@ -100,7 +98,7 @@ export function createUpkeepStore({ db, counts, postings, transactions }: Upkeep
       more = messages.length === limit;
       for (const message of messages) {
         const tooMany = acceptedRemoved < count || isTooLarge();
-        const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) ?? 0) < olderThanWall;
+        const tooOld = olderThanWall !== null && (wallAt.get(message.request_id) as number) < olderThanWall;
         if (!tooMany && !tooOld) {
           more = false;
           break;
@@ -121,7 +119,7 @@ export function createUpkeepStore({ db, counts, postings, transactions }: Upkeep
 
   return {
     removeOld({ maxMessages, maxBytes = null, olderThanWall }, limit) {
-      const count = maxMessages === null ? 0 : Math.max(0, ((accepted.get() as number | null) ?? 0) - maxMessages);
+      const count = maxMessages === null ? 0 : Math.max(0, (accepted.get() as number) - maxMessages);
       const isTooLarge = createSizeTest(maxBytes);
       if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
       return remove({ count, isTooLarge, olderThanWall }, limit);
@@ -141,22 +139,20 @@ function quotaOfRejected({ db, counts, transactions, removal }: QuotaOptions): P
      WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
   );
 
-  const removeRejected = transactions.wrap((maxBytes: number, limit: number): number => {
-    const requests = new Set<number>();
-    const removed = new Set<number>();
-    for (const message of oldestRejected.all(limit)) {
-      if (counts.rejectedBytes() <= maxBytes) break;
-      removal.removeWithAll(message);
-      removed.add(message.id);
-      requests.add(message.request_id);
-    }
-    removal.finish(removed, requests);
-    return removed.size;
-  });
-
   return {
     rejectedBytes: () => counts.rejectedBytes(),
-    removeRejected: (maxBytes, limit) => (counts.rejectedBytes() <= maxBytes ? 0 : removeRejected(maxBytes, limit)),
+    removeRejected: transactions.wrap((maxBytes: number, limit: number): number => {
+      const requests = new Set<number>();
+      const removed = new Set<number>();
+      for (const message of oldestRejected.all(limit)) {
+        if (counts.rejectedBytes() <= maxBytes) break;
+        removal.removeWithAll(message);
+        removed.add(message.id);
+        requests.add(message.request_id);
+      }
+      removal.finish(removed, requests);
+      return removed.size;
+    }),
   };
 }
 

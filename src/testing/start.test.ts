@@ -58,7 +58,7 @@ describe("hookyard/testing", () => {
     });
     expect(status).toBe(200);
     await hookyard.expect({ deliveries: { of: { source: "App" }, count: 1, state: "delivered", within: "0s" } });
-    expect(() => hookyard.writeKey("Web")).toThrow("There is no source Web. There are: Shop, App.");
+    expect(() => hookyard.writeKey("Web")).toThrow("There is no source Web. Known: Shop, App.");
   });
 
   test("does not wait for what an endpoint holds, nor for what is behind it", async () => {
@@ -85,7 +85,7 @@ describe("hookyard/testing", () => {
 
   test.each([
     [{ destinations: { D: { webhooks: [] } } }, "destinations.D.webhooks: webhooks must be a list with at least one webhook"],
-    [{ endpoints: { R: [{ staus: 1 }] } }, "endpoints.R[0].staus: staus is not known here. Did you mean status?"],
+    [{ endpoints: { R: [{ staus: 1 }] } }, "endpoints.R[0].staus: staus is unknown. Did you mean status?"],
     [
       { destinations: { D: { webhooks: [{ endpoint: "R" }] } } },
       "destinations.D.webhooks[0].endpoint: There is no endpoint R. There are none.",
@@ -96,7 +96,7 @@ describe("hookyard/testing", () => {
 
   test("says where a step is wrong, and goes on", async () => {
     const hookyard = await starting(setup);
-    await expect(hookyard.send(message)).rejects.toThrow("There are several sources, so say which one sends: from: Shop.");
+    await expect(hookyard.send(message)).rejects.toThrow("There are several sources, so name the one that sends: from: Shop.");
     await expect(hookyard.advance("soon")).rejects.toThrow(
       'advance: advance must be a duration such as 90m, or next-due, or idle, but it is "soon".',
     );

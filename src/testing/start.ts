@@ -18,10 +18,9 @@ import type {
 import type { Path } from "../scenarios/file/yaml-places.ts";
 import { failureLines } from "../scenarios/report/text.ts";
 import { findUnreachable } from "../scenarios/run/reachable.ts";
-import { startTimeOf, runRead } from "../scenarios/run/run-scenario.ts";
+import { startTimeOf, runRead, takeStep } from "../scenarios/run/run-scenario.ts";
 import { Session } from "../scenarios/run/session.ts";
 import { setUp } from "../scenarios/run/set-up.ts";
-import { takeStep } from "../scenarios/run/take-step.ts";
 import { startInMemory } from "../app.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 
@@ -122,7 +121,7 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
     writeKey(source) {
       const name = source ?? session.sourceNames()[0] ?? "";
       const key = writeKeys.get(name);
-      if (key === undefined) throw new Error(`There is no source ${name}. There are: ${session.sourceNames().join(", ")}.`);
+      if (key === undefined) throw new Error(`There is no source ${name}. Known: ${session.sourceNames().join(", ")}.`);
       return key;
     },
     send: (message, options = {}) => take({ send: message, ...options }),
@@ -182,7 +181,7 @@ export async function startPipeline({ startAt }: { startAt: number }): Promise<R
     ...typedCalls(app.api.call),
     async stop() {
       await app.stop();
-      if (unexpected.length > 0) throw new AggregateError(unexpected, "Something unexpected happened inside Hookyard.");
+      if (unexpected.length > 0) throw new AggregateError(unexpected, "Hookyard has a bug.");
     },
   };
 }

@@ -122,7 +122,7 @@ test("on a full disk ingest answers 503 and keeps nothing by halves; attempts ar
   expect(disk.refused.length).toBeGreaterThanOrEqual(56);
   expectConsistent(disk.db);
 
-  // The attempts under way end now, and there is no room to write that down.
+  // The attempts in progress end now, and there is no room to write that down.
   out.answer = 200;
   const underWay = held.splice(0);
   const before = disk.attempts();

@@ -39,7 +39,7 @@ test("when the data directory is moved away ingest answers 503 and the statistic
   expect(await send(addresses)).toBe(200);
   await rename(data, `${data}-away`);
   await expect.poll(() => send(addresses)).toBe(503);
-  expect(await trouble(addresses)).toMatch(/hookyard\.db is gone while Hookyard runs/);
+  expect(await trouble(addresses)).toMatch(/hookyard\.db has been moved or deleted/);
   expect(await send(addresses)).toBe(503);
   await rename(`${data}-away`, data);
   await expect.poll(() => send(addresses)).toBe(200);
@@ -50,7 +50,7 @@ test("a deleted data directory is told without anybody sending, and it can still
   const data = await dataDirectory();
   const { hookyard, addresses } = await start(data);
   await rm(data, { recursive: true });
-  await expect.poll(() => trouble(addresses)).toMatch(/is gone/);
+  await expect.poll(() => trouble(addresses)).toMatch(/has been moved or deleted/);
   hookyard.kill("SIGTERM");
   expect(await hookyard.ended).toMatchObject({ code: 0 });
 });

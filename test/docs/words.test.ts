@@ -69,6 +69,22 @@ const oddWordsOfPeople: Record<string, RegExp> = {
   "any client": /\banybody's\b/i,
 };
 
+/** In sentences that users read; code has other uses for these words. */
+const oddSentences: Record<string, RegExp> = {
+  "in progress": /\bunder way\b/i,
+  "appears twice, already exists": /\bis there (twice|already)\b/i,
+  "requires, accepts": /\bwants (a|an|the)\b|\btakes (bodies|users|messages)\b/i,
+  "missing, does not exist": /\b(is|was) not there\b|^nothing is at\b|\bthere is nothing at\b/i,
+  "exit code": /\bends with [012]\b/i,
+  "free disk space": /\bmake room\b/i,
+  permissions: /\brights\b/i,
+  creates: /^makes an? /i,
+  "has a bug": /\bsomething (went wrong|unexpected)\b/i,
+  unknown: /\bnot known here\b/i,
+  "when it started": /\bat its start\b/i,
+  again: /\banew\b/i,
+};
+
 type Text = { at: string; text: string };
 
 /** Pages are held to `oddWords` too, and to these, which in code are somebody's names or too common to find there. */
@@ -171,6 +187,23 @@ test("no text of the program gives another name to a thing that has one", () => 
   const texts = files.flatMap((path) => textsOfSource(path));
   expect(texts.length).toBeGreaterThan(10_000);
   expect(otherNamesIn(texts)).toEqual([]);
+});
+
+test("sentences of the program and of the pages name the subject first: one that was replaced is found when it comes back", () => {
+  const found = (text: string): string[] => otherNamesIn([{ at: "", text }], oddSentences);
+  expect(found("Nothing is at /v2.")).toHaveLength(1);
+  expect(found("The header X-A is there twice.")).toHaveLength(1);
+  expect(found("Check its rights.")).toHaveLength(1);
+  expect(found("Another Hookyard is running, and the file exists.")).toEqual([]);
+  const files = filesIn(["src/**/*.{ts,tsx}"]).filter((path) => !/\.(test|fixture)\.tsx?$/.test(path));
+  expect(
+    otherNamesIn(
+      files.flatMap((path) => textsOfSource(path, false)),
+      oddSentences,
+    ),
+  ).toEqual([]);
+  const pages = filesIn(["*.md", "docs/**/*.md"]);
+  expect(otherNamesIn(pages.flatMap(textsOfPage), oddSentences)).toEqual([]);
 });
 
 test("the program is written in plain technical English: an odd word that was replaced is found when it comes back", () => {

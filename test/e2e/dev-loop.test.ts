@@ -110,7 +110,7 @@ test("an edit of the engine restarts it on its ports, and the open page goes on 
   expect(await page.evaluate("window.isSamePage")).toBe(true);
 
   copy.edit("src/headless/http-api.ts", "../app-errors.ts", "../none.ts");
-  await expect.poll(loop.output).toContain("It starts again when its sources change.");
+  await expect.poll(loop.output).toContain("It restarts when its sources change.");
   copy.edit("src/headless/http-api.ts", "../none.ts", "../app-errors.ts");
   expect(await (await loop.call("/api/nothing")).text()).toContain("Nobody answers this call.");
   expect(guarded.problems()).toEqual([]);

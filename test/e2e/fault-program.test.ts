@@ -56,7 +56,7 @@ describe("a fault program", () => {
       await details.mark(said).first().waitFor();
     }
     for (const said of [
-      /^Round 4: under way/,
+      /^Round 4: in progress/,
       /^Round 4: timeout, took 5\.000 s of clock time/,
       /^Round 5: connection_error/,
       /^Round 6: success 200/,

@@ -77,7 +77,7 @@ export class Suite {
   async #measure(path: string): Promise<TestFile> {
     this.#say(`measuring ${path}`);
     const hits = join(this.#state, "hits");
-    rmSync(hits, { recursive: true, force: true });
+    rmSync(hits, { recursive: true, force: true, maxRetries: 10 });
     mkdirSync(hits, { recursive: true });
     this.#write(null);
     const modules = await this.#run([{ path }], 60_000, 0);

@@ -73,7 +73,7 @@ describe("hookyard run", () => {
         00:00:10  round  2  Receiver  503
         00:00:30  round  3  Receiver  ${timeout}`;
     const request = `      track Order Completed · u_1 · message-1, received by Receiver
-        this one, not one that of chooses
+        this one, not a match of the selection
 ${attempts}`;
     expect(out.slice(0, out.lastIndexOf("\n\n"))).toBe(`✗ It does not arrive  failed  b.yaml
   ✓ 00:00:00  send track Order Completed  1 message in 1 request from Source, answered 200
@@ -133,6 +133,12 @@ ${[request, request, request].join("\n")}
       ["It cannot go on", "c.yaml", "2", "0", "1", "1"],
       ["d.yaml", "d.yaml", "1", "0", "1", "0"],
     ]);
+    for (const { attributes, children } of suites.slice(0, 3)) {
+      const times = children.filter(({ name }) => name === "testcase").map((one) => Number(one.attributes.get("time")));
+      const sum = times.reduce((all, time) => all + time);
+      expect(sum).toBeGreaterThan(0);
+      expect(sum).toBeLessThan(Number(attributes.get("time")) + 0.01);
+    }
     const failure = suites[1]?.children.flatMap(({ children }) => children).find(({ name }) => name === "failure");
     expect(failure?.attributes.get("message")).toContain(
       "deliveries: state delivered: expected every delivery: state delivered, actual 1 delivery: state waiting",

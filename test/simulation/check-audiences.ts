@@ -16,10 +16,19 @@ export function checkAudiences(sim: Simulation, db: Database, fresh: readonly Me
   if (sim.disk.failure !== null || !model.settled) return;
   const { audiences, computedTraits } = sim.app.pipeline;
   for (const audience of audiences.list()) {
-    if (audience.sync !== "each-event" || audience.rule === null) continue;
-    const members = Object.fromEntries(model.people.members(audience.rule, model.now).map((userId) => [userId, true]));
-    expect(`what was sent of the audience ${audience.name} is its members`, members, lastSent(sim, db, audience, false));
+    const sent = lastSent(sim, db, audience, false);
+    const at = audience.sync === "each-event" ? model.now : (audience.lastSync?.at ?? null);
+    const before = model.synced.get(audience.sourceId);
+    model.synced.set(audience.sourceId, { at, sent });
+    if (audience.rule === null || audience.syncing !== null) model.synced.delete(audience.sourceId);
+    else if (at !== null && (audience.sync === "each-event" || (before !== undefined && before.at !== at && !model.moved))) {
+      const members = Object.fromEntries(model.people.members(audience.rule, at).map((userId) => [userId, true]));
+      expect(`what was sent of the audience ${audience.name} is its members`, members, sent);
+    } else if (before?.at === at && !model.forgot)
+      expect(`nothing is sent of the audience ${audience.name} without a sync`, before.sent, sent);
   }
+  model.moved = false;
+  model.forgot = false;
   for (const trait of computedTraits.list()) {
     if (trait.sync !== "each-event") continue;
     const values = model.people.values(trait.computation, model.now);
@@ -42,9 +51,11 @@ function follow({ model }: Simulation, db: Database, fresh: readonly MessageRow[
     if (type === "identify" && members.traits !== undefined) message.traits = members.traits;
     if (type === "track" && members.event !== undefined) Object.assign(message, { event: members.event, properties: members.properties });
     model.people.send(message);
+    model.moved = true;
   }
   if (model.deleting.length === 0) return;
   const deletions = db.prepare("SELECT count(*) FROM deletions").pluck().get() as number;
+  model.forgot = true;
   if (deletions > model.deletions) {
     const newest = (db.prepare("SELECT max(id) FROM messages").pluck().get() as number | null) ?? 0;
     for (const userId of model.deleting) {

@@ -59,25 +59,17 @@ function checkDelivery(
   const fail = (sentence: string, expected: unknown): never => {
     throw new Broken(sentence, expected, {
       delivery: { ...delivery, state: deliveryStates[delivery.state] },
-      attempts: attempts.map(short),
+      attempts: attempts,
       transitions,
     });
   };
   checkStates(delivery, attempts, transitions, fail);
   checkRounds(delivery, attempts, fail);
+  if (!transitions.some(({ reason }) => reason === "restarted")) checkWebhooks(sim, delivery, attempts, fail);
   checkSchedule(sim, delivery, attempts, transitions, fail);
 }
 
 type Fail = (sentence: string, expected: unknown) => never;
-
-const short = ({ id, round, webhook_id, started_at, outcome, retryable }: AttemptRow) => ({
-  id,
-  round,
-  webhook_id,
-  started_at,
-  outcome,
-  retryable,
-});
 
 function checkStates(delivery: DeliveryRow, attempts: readonly AttemptRow[], transitions: readonly TransitionRow[], fail: Fail): void {
   let state: DeliveryState = "queued";
@@ -116,13 +108,25 @@ function checkRounds(delivery: DeliveryRow, attempts: readonly AttemptRow[], fai
     const again = attempts.find(
       (other) => other.webhook_id === webhook_id && other.round > round && sameWindow(delivery, round, other.round),
     );
-    if (again !== undefined) fail("a webhook that failed for good is not tried again in the window", short(again));
+    if (again !== undefined) fail("a webhook that failed for good is not tried again in the window", again);
   }
   const last = Math.max(0, ...attempts.map(({ round }) => round));
   if (delivery.rounds < last) fail("the number of rounds is at least that of the last attempt", last);
   const inWindow = attempts.filter(({ round }) => round >= delivery.window_round);
   const first = inWindow.length === 0 ? null : Math.min(...inWindow.map(({ started_at }) => started_at));
   if (delivery.first_attempt_at !== first) fail("the window begins with its first attempt", first);
+}
+
+/** In a round that was followed by another, each webhook was tried that had not ended: none is left out. */
+function checkWebhooks({ model }: Simulation, delivery: DeliveryRow, attempts: readonly AttemptRow[], fail: Fail): void {
+  const { ids, since } = model.webhooks.get(delivery.destination_id) ?? { ids: [], since: 0 };
+  if (model.hasNarrowLanes) return;
+  for (const { round, started_at } of attempts) {
+    if (round < delivery.window_round || started_at <= since || !attempts.some((other) => other.round > round)) continue;
+    const ended = attempts.filter((one) => one.round >= delivery.window_round && one.round < round && one.retryable === 0);
+    const there = new Set([...ended, ...attempts.filter((one) => one.round === round)].map(({ webhook_id }) => webhook_id));
+    if (ids.some((id) => !there.has(id))) fail("a round tries every webhook that may be tried again", ids);
+  }
 }
 
 /** Only the current window is known to begin at a certain round. */
@@ -162,7 +166,7 @@ function checkSchedule(
     const after = transitions[place + 1];
     if (after?.state === deliveryStates.indexOf("queued")) continue;
     const early = attempts.find(({ started_at }) => started_at > at && started_at < next && started_at < (after?.at ?? Infinity));
-    if (early !== undefined) fail("no round begins before it is due", short(early));
+    if (early !== undefined) fail("no round begins before it is due", early);
   }
 }
 

@@ -2,17 +2,19 @@
 
 import { createHmac } from "node:crypto";
 import type { Database } from "better-sqlite3";
-import { messageStates } from "../../src/domain/states.ts";
+import { deliveryStates, messageStates } from "../../src/domain/states.ts";
 import { Broken } from "./broken.ts";
+import { destinationOf, type Destination } from "./model.ts";
 import type { Simulation } from "./simulation.ts";
 import type { Received } from "./receivers.ts";
 
-type Found = { documented: Buffer | null; full: Buffer | null };
+type Found = { destination_id: number; shape: number; documented: Buffer | null; full: Buffer | null };
 
 export function checkReceived(sim: Simulation, db: Database): void {
   const { receivers, model } = sim;
   const payloadsOf = db.prepare<[string], Found>(
-    "SELECT documented, full FROM payloads WHERE message_id IN (SELECT id FROM messages WHERE message_id = ?)",
+    `SELECT destination_id, shape, documented, full FROM payloads JOIN deliveries USING (message_id)
+     WHERE message_id IN (SELECT id FROM messages WHERE message_id = ?)`,
   );
   const copies = db.prepare("SELECT count(*) FROM messages WHERE message_id = ? AND state < ?").pluck();
   for (const { path, body } of receivers.overlapping.splice(0)) {
@@ -26,25 +28,29 @@ export function checkReceived(sim: Simulation, db: Database): void {
     const { messageId, type } = JSON.parse(body) as { messageId?: string; type: string };
     if (JSON.stringify(JSON.parse(body)) !== body)
       throw new Broken("a body stays the same when it is stringified again", JSON.stringify(JSON.parse(body)), body);
-    checkSignature(sim, received);
+    const destination = [...model.destinations.values()].find(({ webhooks }) => webhooks.some(({ url }) => url.endsWith(path)));
+    if (destination !== undefined) checkHeaders(sim, received, destination);
     if (messageId === undefined) {
       if (type !== "delete") throw new Broken("every message but delete has its messageId", "a messageId", body);
       continue;
     }
     const payloads = payloadsOf
       .all(messageId)
-      .flatMap(({ documented, full }) => [documented, full].filter((each) => each !== null).map(String));
+      .filter(({ destination_id }) => destination === undefined || destinationOf(destination_id) === destination.id)
+      .map(({ shape, documented, full }) => String(shape === 0 ? documented : full));
     if (payloads.length === 0 && model.retention === null && !model.wasReset)
       throw new Broken("what is delivered was routed", "a routed message", { path, body });
     if (payloads.length > 0 && !payloads.includes(body) && model.retention === null)
       throw new Broken("the bytes are those that were made when the delivery was queued", payloads, body);
   }
+  if (model.settled && db.prepare("SELECT 1 FROM deliveries WHERE state = ?").get(deliveryStates.indexOf("sending")) === undefined)
+    for (const past of model.past.values()) past.secrets = new Set([...past.secrets].slice(-1));
 }
 
-/** By any secret that the destination has had: a round reads it when it starts. */
-function checkSignature(sim: Simulation, { path, body, signature }: Received): void {
-  const destination = [...sim.model.destinations.values()].find(({ webhooks }) => webhooks.some(({ url }) => url.endsWith(path)));
-  if (destination === undefined) return;
+/** By any secret that the destination has had since rounds began that are not over: a round reads it when it starts. */
+function checkHeaders(sim: Simulation, { path, body, signature, team }: Received, destination: Destination): void {
+  const webhook = destination.webhooks.find(({ url }) => url.endsWith(path));
+  if (webhook?.headers["X-Team"] !== team) throw new Broken("a webhook gets its own headers", webhook, team);
   const secrets = [...(sim.model.past.get(destination.id)?.secrets ?? [])];
   const valid = secrets.map((secret) => (secret === null ? null : createHmac("sha1", secret).update(body).digest("hex")));
   if (!valid.includes(signature)) throw new Broken("the signature verifies", valid, signature);

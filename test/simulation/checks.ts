@@ -2,7 +2,7 @@
 
 import type { Database } from "better-sqlite3";
 import { messageStates, messageTypes } from "../../src/domain/states.ts";
-import { inconsistenciesIn } from "../../src/store/consistency.ts";
+import { inconsistenciesIn } from "../../src/store/examine.ts";
 import { Broken, expect, type MessageRow } from "./broken.ts";
 import { checkAudiences } from "./check-audiences.ts";
 import { checkRecords, type DeliveryRow } from "./check-deliveries.ts";
@@ -69,8 +69,11 @@ function checkConfiguration(sim: Simulation, db: Database): void {
   const webhooks = db.prepare("SELECT id, url FROM webhooks ORDER BY destination_id, position").all();
   const inMemory = configuration.destinations().flatMap((destination) => destination.webhooks.map(({ id, url }) => ({ id, url })));
   expect("the webhooks in memory are those of the file", webhooks, inMemory);
-  for (const { name, webhooks } of configuration.destinations())
+  for (const { id, name, webhooks } of configuration.destinations()) {
     if (webhooks.length > 5) throw new Broken(`${name} has too many webhooks`, "at most 5", webhooks.length);
+    const ids = webhooks.map((webhook) => webhook.id);
+    if (String(sim.model.webhooks.get(id)?.ids) !== String(ids)) sim.model.webhooks.set(id, { ids, since: sim.model.now });
+  }
   expect(
     "the suppressed users are those of the model",
     [...sim.model.suppressed].toSorted(),
@@ -132,13 +135,8 @@ function checkMessage(sim: Simulation, db: Database, row: MessageRow): void {
   const sent = model.fresh.get(keyOf(row));
   const extra = row.extra === null ? {} : (JSON.parse(row.extra) as { duplicateOf?: number; replayOf?: number; computed?: boolean });
   if (sent === undefined) {
-    if (
-      extra.replayOf !== undefined ||
-      extra.computed === true ||
-      row.message_id.startsWith("u-") ||
-      row.type === messageTypes.indexOf("delete")
-    )
-      return;
+    const isDelete = row.type === messageTypes.indexOf("delete");
+    if (extra.replayOf !== undefined || extra.computed === true || row.message_id.startsWith("u-") || isDelete) return;
     throw new Broken("a message is stored that nobody sent", "nothing", { ...row, raw: String(row.raw) });
   }
   expect("a message is stored with the bytes that were sent", sent.text, String(row.raw));
@@ -164,6 +162,11 @@ function checkMessage(sim: Simulation, db: Database, row: MessageRow): void {
     });
   }
   if (row.state === code("duplicate")) return;
+  const shapes = db.prepare("SELECT destination_id, shape FROM deliveries WHERE message_id = ?").raw().all(row.id) as [number, number][];
+  for (const [id, shape] of shapes) {
+    const { payload } = model.destinations.get(destinationOf(id)) ?? {};
+    if (payload !== undefined) expect("a delivery has its destination's shape", payload, ["documented", "full"][shape]);
+  }
   const decisions = db.prepare("SELECT destination_id, reason FROM decisions WHERE message_id = ?").raw().all(row.id) as [number, string][];
   expect(
     "every connected destination has its decision",
@@ -174,23 +177,11 @@ function checkMessage(sim: Simulation, db: Database, row: MessageRow): void {
 
 function checkDeliveries(sim: Simulation, db: Database): void {
   const { model } = sim;
-  const unrouted = db
-    .prepare(
-      `SELECT message_id, destination_id FROM decisions WHERE reason = 'routed' EXCEPT SELECT message_id, destination_id FROM deliveries`,
-    )
-    .all();
-  expect("what was routed has a delivery", [], unrouted);
-  const undecided = db
-    .prepare(
-      `SELECT message_id, destination_id FROM deliveries EXCEPT SELECT message_id, destination_id FROM decisions WHERE reason = 'routed'`,
-    )
-    .all();
-  expect("what has a delivery was routed", [], undecided);
-  expect(
-    "a delivery has one row",
-    [],
-    db.prepare("SELECT message_id, destination_id FROM deliveries GROUP BY 1, 2 HAVING count(*) > 1").all(),
-  );
+  const routed = "SELECT message_id, destination_id FROM decisions WHERE reason = 'routed'";
+  const delivered = "SELECT message_id, destination_id FROM deliveries";
+  expect("what was routed has a delivery", [], db.prepare(`${routed} EXCEPT ${delivered}`).all());
+  expect("what has a delivery was routed", [], db.prepare(`${delivered} EXCEPT ${routed}`).all());
+  expect("a delivery has one row", [], db.prepare(`${delivered} GROUP BY 1, 2 HAVING count(*) > 1`).all());
   const all = model.finished || sim.step % (seldom * seldom) === 0;
   const looked = all ? { attempt: 0, transition: 0 } : { ...model.cursor };
   const newest = (table: string): number => (db.prepare(`SELECT max(id) FROM ${table}`).pluck().get() as number | null) ?? 0;
@@ -209,6 +200,10 @@ function checkDeliveries(sim: Simulation, db: Database): void {
   const moving = db
     .prepare("SELECT id, message_id, destination_id, state, next_attempt_at FROM deliveries WHERE state < 3")
     .all() as DeliveryRow[];
+  const gone = db.prepare("SELECT 1 FROM deliveries WHERE id = ?");
+  for (const [id, at] of model.waiting)
+    if (at > model.now && !sim.isHandled && gone.get(id) === undefined) throw new Broken("a delivery that waits is kept", { id, at }, null);
+  model.waiting = new Map(moving.flatMap(({ id, next_attempt_at: at }) => (at === null ? [] : [[id, at] as const])));
   if (model.finished) expect("after everything got well, everything comes to an end", [], moving);
   checkDue(sim, moving);
 }
@@ -234,4 +229,5 @@ function checkBounds(sim: Simulation): void {
   if (platform.sockets > 1500) throw new Broken("sockets pile up", "at most 1500", platform.sockets);
   const jobs = sim.app.pipeline.deliveries.retryJobs().length;
   if (jobs > 100) throw new Broken("retry jobs pile up", "at most 100", jobs);
+  if (process.memoryUsage().heapUsed > 1_000_000_000) throw new Broken("memory piles up", "at most 1 GB", process.memoryUsage());
 }

@@ -10,7 +10,7 @@ import { People } from "../support/people.ts";
 import type { Simulation } from "./simulation.ts";
 
 export type Source = AnswerOf<"sources.list">["items"][number];
-type Destination = AnswerOf<"destinations.list">["items"][number];
+export type Destination = AnswerOf<"destinations.list">["items"][number];
 
 /** A message as it was sent, once or several times. */
 export type Sent = {
@@ -45,6 +45,14 @@ export class Model {
   /** Those of the newest step. */
   fresh = new Map<string, Sent>();
   messages = new Map<number, SeenMessage>();
+  /** By destination: the ids of its webhooks, and until when they may have been others. */
+  readonly webhooks = new Map<number, { ids: readonly number[]; since: number }>();
+  /** Audiences that do not follow each event: when they were synced last, and what receivers knew then. */
+  readonly synced = new Map<number, { at: number | null; sent: unknown }>();
+  moved = true;
+  /** Deliveries that wait for a later round, and when that is. */
+  waiting = new Map<number, number>();
+  forgot = false;
   /** Users that an audience was told nothing of since they were deleted, from this row on. */
   forgottenFrom = new Map<string, number>();
   /** Newest rows that were looked at. */
@@ -66,16 +74,16 @@ export class Model {
 
   /** Takes over the configuration from the process, after changes and when it is not known which of them were made. */
   async reread(sim: Simulation): Promise<void> {
-    const [sources, destinations, profiles] = [
-      await sim.done("sources.list", {}),
-      await sim.done("destinations.list", {}),
-      await sim.done("retryProfiles.list", {}),
-    ];
+    const sources = await sim.done("sources.list", {});
+    const destinations = await sim.done("destinations.list", {});
+    const profiles = await sim.done("retryProfiles.list", {});
     this.sources = new Map(sources.items.map((source) => [source.id, source]));
     this.destinations = new Map(destinations.items.map((destination) => [destination.id, destination]));
     for (const { id, retryProfile } of destinations.items) {
       const past = this.past.get(id) ?? { secrets: new Set(), profiles: new Map() };
-      past.secrets.add((await sim.done("destinations.secret", { id })).sharedSecret);
+      const { sharedSecret } = await sim.done("destinations.secret", { id });
+      past.secrets.delete(sharedSecret);
+      past.secrets.add(sharedSecret);
       const profile = profiles.items.find(({ name }) => name === retryProfile);
       if (profile !== undefined) past.profiles.set(retryProfile, profile);
       this.past.set(id, past);
@@ -92,6 +100,8 @@ export class Model {
     this.sent.clear();
     this.fresh.clear();
     this.messages.clear();
+    this.synced.clear();
+    this.waiting.clear();
     this.forgottenFrom.clear();
     this.cursor = { message: 0, attempt: 0, transition: 0 };
   }

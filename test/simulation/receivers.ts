@@ -21,7 +21,7 @@ export const moods: Record<string, Partial<Record<Behaviour, number>>> = {
   refusing: { "404": 1 },
 };
 
-export type Received = { path: string; body: string; signature: string | null; succeeded: boolean };
+export type Received = { path: string; body: string; signature: string | null; team: string | undefined };
 
 export class Receivers {
   port = 0;
@@ -38,8 +38,8 @@ export class Receivers {
     request.on("error", () => {});
     request.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8");
-      const signature = request.headers["x-signature"];
-      this.#take(request.url ?? "", body, typeof signature === "string" ? signature : null, response);
+      const { "x-signature": signature = null, "x-team": team } = request.headers as Record<string, string | undefined>;
+      this.#take({ path: request.url ?? "", body, signature, team }, response);
     });
   });
 
@@ -71,16 +71,16 @@ export class Receivers {
     this.#open.clear();
   }
 
-  #take(path: string, body: string, signature: string | null, response: ServerResponse): void {
+  #take(received: Received, response: ServerResponse): void {
+    const { path, body } = received;
     const key = `${path} ${body}`;
     if (this.#open.has(key)) this.overlapping.push({ path, body });
     this.#open.add(key);
     response.once("close", () => this.#open.delete(key));
     const times = (this.#times.get(key) ?? 0) + 1;
     this.#times.set(key, times);
-    const behaviour = this.#draw(createHash("sha1").update(key).digest().readUInt32BE(), times);
-    this.received.push({ path, body, signature, succeeded: behaviour === "200" });
-    behave(behaviour, response);
+    this.received.push(received);
+    behave(this.#draw(createHash("sha1").update(key).digest().readUInt32BE(), times), response);
   }
 
   #draw(hash: number, times: number): Behaviour {

@@ -42,6 +42,8 @@ export class Simulation {
   app!: App;
   step = 0;
   hours = 0;
+  /** The newest step may have ended deliveries before their time. */
+  isHandled = false;
   deaths = 0;
   /** Steps for which the disk still refuses. */
   failingSteps = 0;
@@ -172,6 +174,7 @@ export class Simulation {
   async #take(name: StepName | "finish"): Promise<void> {
     this.step += 1;
     this.log?.(`${this.step} ${name}`);
+    this.isHandled = ["retry", "retryAll", "cancel", "destination", "reset", "finish"].includes(name);
     try {
       await (name === "finish" ? finish(this) : steps[name](this));
       const ms = this.random.pick([1, 60, 1500, 8000]);

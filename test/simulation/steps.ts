@@ -32,14 +32,10 @@ function draftMessage(sim: Simulation, source: Source): Draft {
   const messageId = random.chance(0.12) ? `m-${random.between(Math.max(1, model.made - 60), model.made)}` : `m-${(model.made += 1)}`;
   const key = `${source.id} ${messageId}`;
   const before = model.sent.get(key);
-  if (before !== undefined)
-    return {
-      text: before.text,
-      path: `/v1/${(JSON.parse(before.text) as { type: string }).type}`,
-      key,
-      sent: restated(sim, before, source),
-      source,
-    };
+  if (before !== undefined) {
+    const path = `/v1/${(JSON.parse(before.text) as { type: string }).type}`;
+    return { text: before.text, path, key, sent: restated(sim, before, source), source };
+  }
   const userId = random.pick(userNames);
   const anonymous = random.chance(0.3) ? { anonymousId: random.pick(["phone", "desk"]) } : {};
   const malformed = random.chance(0.06);
@@ -56,16 +52,8 @@ function draftMessage(sim: Simulation, source: Source): Draft {
     alias: { previousId: random.pick([...userNames, "phone", "new"]) },
   }[type];
   const spoilt = malformed ? (type === "track" ? { event: undefined } : { userId: 7, anonymousId: undefined }) : {};
-  const message = {
-    type,
-    messageId,
-    ...named,
-    ...anonymous,
-    ...time,
-    ...members,
-    ...(object === undefined ? {} : { integrations: object }),
-    ...spoilt,
-  };
+  const chosen = object === undefined ? {} : { integrations: object };
+  const message = { type, messageId, ...named, ...anonymous, ...time, ...members, ...chosen, ...spoilt };
   const sent = { text: JSON.stringify(message), expected: "rejected" as const, accepted: 0, unanswered: 0 };
   model.sent.set(key, sent);
   return { text: sent.text, path: `/v1/${type}`, key, sent: malformed ? sent : restated(sim, sent, source), source };
@@ -116,15 +104,9 @@ async function traffic(sim: Simulation, most: number): Promise<void> {
   const requests: Promise<void>[] = [];
   for (let left = random.between(1, most); left > 0; left -= 1) {
     const source = anySource(sim);
-    if (random.chance(0.7)) requests.push(send(sim, [draftMessage(sim, source)], false));
-    else
-      requests.push(
-        send(
-          sim,
-          Array.from({ length: random.between(1, 6) }, () => draftMessage(sim, source)),
-          true,
-        ),
-      );
+    const asBatch = random.chance(0.3);
+    const drafts = Array.from({ length: asBatch ? random.between(1, 6) : 1 }, () => draftMessage(sim, source));
+    requests.push(send(sim, drafts, asBatch));
     if (random.chance(0.5)) await sim.platform.until("a request", Promise.all(requests.splice(0)));
   }
   const others = random.chance(0.2) ? [sim.app.api.call("clock.advance", { byMs: random.below(hour) })] : [];
@@ -132,15 +114,8 @@ async function traffic(sim: Simulation, most: number): Promise<void> {
   for (const other of others) await sim.platform.until("an advance", other);
 }
 
-async function anyDelivery(sim: Simulation): Promise<string | null> {
-  const answer = await sim.call("deliveries.list", { limit: 50 });
-  const items = answer?.body.items ?? [];
-  return items.length === 0 ? null : sim.random.pick(items).id;
-}
-
-async function anyMessage(sim: Simulation): Promise<string | null> {
-  const answer = await sim.call("messages.list", { limit: 50 });
-  const items = answer?.body.items ?? [];
+async function anyOf(sim: Simulation, list: "deliveries.list" | "messages.list"): Promise<string | null> {
+  const items: { id: string }[] = (await sim.call(list, { limit: 50 }))?.body.items ?? [];
   return items.length === 0 ? null : sim.random.pick(items).id;
 }
 
@@ -150,9 +125,7 @@ async function configure(sim: Simulation, change: () => Promise<unknown>): Promi
   await sim.model.reread(sim);
 }
 
-async function advance(sim: Simulation, target: InputOf<"clock.advance">): Promise<void> {
-  await sim.call("clock.advance", target);
-}
+const advance = async (sim: Simulation, target: InputOf<"clock.advance">): Promise<void> => void (await sim.call("clock.advance", target));
 
 export const steps = {
   async traffic(sim) {
@@ -167,9 +140,7 @@ export const steps = {
   async nextDue(sim) {
     for (let times = sim.random.between(1, 6); times > 0; times -= 1) await advance(sim, { to: "next-due" });
   },
-  async idle(sim) {
-    await advance(sim, { to: "idle" });
-  },
+  idle: (sim) => advance(sim, { to: "idle" }),
   async clockMode(sim) {
     const mode = sim.random.pick(["paused", "paused", "real", "faster"] as const);
     await sim.call("clock.set", mode === "faster" ? { mode, speed: sim.random.pick([10, 60, 600] as const) } : { mode });
@@ -217,22 +188,22 @@ export const steps = {
     await sim.call("settings.update", changes);
   },
   async retry(sim) {
-    const id = await anyDelivery(sim);
+    const id = await anyOf(sim, "deliveries.list");
     if (id !== null) await sim.call("deliveries.retry", { id });
   },
   async retryAll(sim) {
     await sim.call("deliveries.retryAll", { filter: sim.random.pick([{}, { state: "waiting" }, { state: "expired" }] as const) });
   },
   async cancel(sim) {
-    const id = await anyDelivery(sim);
+    const id = await anyOf(sim, "deliveries.list");
     if (id !== null) await sim.call("deliveries.cancel", { id });
   },
   async replay(sim) {
-    const id = await anyMessage(sim);
+    const id = await anyOf(sim, "messages.list");
     if (id !== null) await sim.call("messages.replay", { id });
   },
   async pin(sim) {
-    const id = await anyMessage(sim);
+    const id = await anyOf(sim, "messages.list");
     if (id !== null) await sim.call("messages.pin", { id, pinned: sim.random.chance(0.5) });
   },
   async deletion(sim) {
@@ -251,15 +222,14 @@ export const steps = {
     const items = (await sim.call("audiences.list", {}))?.body.items ?? [];
     const [id] = items.map((audience) => audience.id).slice(sim.random.below(Math.max(1, items.length)));
     if (id === undefined) return;
-    if (sim.random.chance(0.3)) await sim.call("audiences.update", { id, rule: drawRule(sim) });
-    else await sim.call("audiences.sync", { id });
+    if (sim.random.chance(0.7)) return void (await sim.call("audiences.sync", { id }));
+    sim.model.moved = true;
+    await sim.call("audiences.update", { id, rule: drawRule(sim) });
   },
   async unknownKey(sim) {
     const key = `wk_unknown_${sim.random.below(3)}`;
-    await sim.platform.until(
-      "a request",
-      sim.post("/v1/track", key, `{"userId":"ada","event":"Bought","messageId":"u-${(sim.model.made += 1)}"}`),
-    );
+    const text = `{"userId":"ada","event":"Bought","messageId":"u-${(sim.model.made += 1)}"}`;
+    await sim.platform.until("a request", sim.post("/v1/track", key, text));
   },
   async restart(sim) {
     sim.disk.failure = null;

@@ -10,7 +10,7 @@ const singlesOfTurn = 7;
 const batchOfTurn = 18;
 export const messagesPerSecond = turns * (singlesOfTurn + batchOfTurn);
 
-/** Requests under way at once; more than that and the load waits, which the rate then shows. */
+/** Concurrent requests; more than that and the load waits, which the rate then shows. */
 const connections = 16;
 
 export type Sender = { writeKey: string; mode: "explain" | "production" };

@@ -4,7 +4,7 @@ import { compute } from "../../src/domain/compute.ts";
 import { evaluate } from "../../src/domain/evaluate.ts";
 import type { EventFact, ProfileFacts, TraitFact } from "../../src/domain/facts.ts";
 import type { MessageRowId } from "../../src/domain/ids.ts";
-import type { Json, JsonObject } from "../../src/domain/json.ts";
+import type { JsonObject } from "../../src/domain/json.ts";
 import type { Computation, Rule } from "../../src/domain/rules.ts";
 
 export type SentMessage = {
@@ -18,7 +18,9 @@ export type SentMessage = {
   timestamp: string;
 };
 
-type Person = { userId: string | null; traits: Map<string, TraitFact>; events: { name: string; fact: EventFact }[] };
+/** Of two values of one time, that of the later message counts. */
+type Trait = TraitFact & { row: number };
+type Person = { userId: string | null; traits: Map<string, Trait>; events: { name: string; fact: EventFact }[] };
 
 export class People {
   readonly #known = new Map<string, Person>();
@@ -34,7 +36,7 @@ export class People {
     if (userId !== undefined && anonymousId !== undefined) this.#join(userId, anonymousId);
     if (type === "alias" && userId !== undefined && previousId !== undefined) this.#alias(userId, previousId);
     const person = userId === undefined ? this.#at(anonymous(anonymousId ?? "")) : this.#user(userId);
-    for (const [name, value] of Object.entries(message.traits ?? {})) set(person, name.toWellFormed(), { value, at });
+    for (const [name, value] of Object.entries(message.traits ?? {})) set(person, name.toWellFormed(), { value, at, row: this.#rows });
     if (event === undefined) return;
     const fact = { at, properties: message.properties ?? {}, messageId: this.#rows as MessageRowId };
     person.events.push({ name: event, fact });
@@ -105,7 +107,7 @@ export class People {
   }
 
   #merge(from: Person, into: Person): void {
-    for (const [name, fact] of from.traits) if (fact.at > (into.traits.get(name)?.at ?? -Infinity)) into.traits.set(name, fact);
+    for (const [name, fact] of from.traits) set(into, name, fact);
     into.events.push(...from.events);
     for (const [identity, person] of this.#known) if (person === from) this.#known.set(identity, into);
   }
@@ -114,8 +116,9 @@ export class People {
 const user = (userId: string): string => `user ${userId}`;
 const anonymous = (anonymousId: string): string => `anonymous ${anonymousId}`;
 
-function set({ traits }: Person, name: string, fact: { value: Json; at: number }): void {
-  if (fact.at >= (traits.get(name)?.at ?? -Infinity)) traits.set(name, fact);
+function set({ traits }: Person, name: string, fact: Trait): void {
+  const before = traits.get(name);
+  if (before === undefined || fact.at > before.at || (fact.at === before.at && fact.row > before.row)) traits.set(name, fact);
 }
 
 function factsOf({ traits, events }: Person): ProfileFacts {

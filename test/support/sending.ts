@@ -4,8 +4,7 @@ import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createTrust } from "../../src/engine/deliver/dial.ts";
 import type { Exchange, SendRequest } from "../../src/engine/deliver/exchange.ts";
-import { createSender } from "../../src/engine/deliver/sender.ts";
-import type { Sender } from "../../src/engine/deliver/sender.ts";
+import { createSender, type Sender } from "../../src/engine/deliver/sender.ts";
 import { startRawReceiver } from "./raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "./raw-receiver.ts";
 

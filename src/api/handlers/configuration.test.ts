@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createApp, type App } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
-import type { Api } from "../api.ts";
-import { createApi } from "../api.ts";
+import { createApi, type Api } from "../api.ts";
 
 const newApp = (): App =>
   createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, version: "1.2.3", report: () => undefined });
@@ -93,7 +92,7 @@ test.each([
         { name: "B", writeKey: "k" },
       ],
     },
-    "sources: k is there twice",
+    "sources: k appears twice",
   ],
   [{ version: 1, sources: [{ name: "A", colour: "red" }] }, "sources[0].colour"],
 ])("a document is refused when wrong, with the place: %j", async (document, part) => {
@@ -105,7 +104,7 @@ test.each([
 
 test.each([
   ["sources", { sources: [{ name: "A", writeKey: "k" }, { name: "B" }, { name: "B" }, { name: "C", writeKey: "k" }] }, "k"],
-  ["retryProfiles", { retryProfiles: [{ name: "p" }, { name: "q" }, { name: "p" }] }, "p"],
+  ["retryProfiles", { retryProfiles: ["p", "q", "q", "p"].map((name) => ({ name })) }, "q"],
   [
     "endpoints",
     {
@@ -123,9 +122,9 @@ test.each([
     "big_spenders",
   ],
   ["clients", { clients: ["C", "C"].map((name) => ({ name, writeKey: "k" })) }, "C"],
-])("one of the %s that is there twice is refused by its name, and nothing is changed", async (list, document, twice) => {
+])("one of the %s that appears twice is refused by its name, and nothing is changed", async (list, document, twice) => {
   const before = await ask("configuration.export", { secrets: true });
-  expect(await importing(document)).toEqual({ status: 400, body: { code: "invalid", message: `${list}: ${twice} is there twice.` } });
+  expect(await importing(document)).toEqual({ status: 400, body: { code: "invalid", message: `${list}: ${twice} appears twice.` } });
   expect(await ask("configuration.export", { secrets: true })).toEqual(before);
 });
 
@@ -189,6 +188,29 @@ test("each thing is found again by its write key, path, name or key, and keeps i
   });
 });
 
+test("of several with one name a document means the first, and they stand in the way of no import", async () => {
+  await importing({ sources: [{ name: "Web", writeKey: "k" }], endpoints: [{ name: "R", path: "r", steps: [] }] });
+  await importing({ sources: [{ name: "Web", writeKey: "l" }], endpoints: [{ name: "R", path: "s", steps: [] }] });
+  for (const writeKey of ["k", "l"]) await ask("clients.create", { name: "C", writeKey });
+  for (const url of ["http://a.localhost/", "http://b.localhost/"])
+    await ask("destinations.create", { name: "D", sourceIds: [], webhooks: [{ url }] });
+  const imported = await importing({
+    sources: [{ name: "Web", mode: "production" }],
+    endpoints: [{ name: "R", steps: [{ do: "hang" }] }],
+    destinations: [{ name: "D", sources: ["l", "Web"], webhooks, enabled: false }],
+    audiences: [{ name: "A", members: [], destinations: ["D"] }],
+    clients: [{ name: "C", writeKey: "k", flushAt: 9 }],
+  });
+  expect(imported).toEqual({ status: 200, body: { created: 1, updated: 4 } });
+  expect((await ask("sources.list", {})).items.map(({ mode }) => mode).slice(0, 2)).toEqual(["production", "explain"]);
+  expect((await ask("endpoints.list", {})).items.map(({ steps }) => steps[0]?.do)).toEqual(["hang", "answer"]);
+  const [first, second] = (await ask("destinations.list", {})).items;
+  expect([first?.enabled, second?.enabled]).toEqual([false, true]);
+  expect(first?.sourceIds.slice(0, 2)).toEqual(["src_000000002", "src_000000001"]);
+  expect((await ask("audiences.list", {})).items).toMatchObject([{ destinationIds: [first?.id] }]);
+  expect((await ask("clients.list", {})).items.map(({ flushAt }) => flushAt)).toEqual([9, 20]);
+});
+
 test("a destination keeps the audiences that go to it, which a document does not name", async () => {
   await importing({ sources: [{ name: "Web", writeKey: "k" }], destinations: [{ name: "D", sources: ["k"], webhooks }] });
   const [{ id } = { id: "" }] = (await ask("destinations.list", {})).items;
@@ -202,18 +224,15 @@ test("a destination keeps the audiences that go to it, which a document does not
 });
 
 test.each([
-  [{ audiences: [{ name: "A", rule, destinations: ["nowhere"] }] }, "audiences[0]: there is no destination with the name nowhere."],
-  [
-    { computedTraits: [{ name: "A", computation, destinations: ["nowhere"] }] },
-    "computedTraits[0]: there is no destination with the name nowhere.",
-  ],
-  [
-    { destinations: [{ name: "D", sources: ["nobody"], webhooks }] },
-    "destinations[0]: there is no source with the write key or name nobody.",
-  ],
+  [{ audiences: [{ name: "A", rule, destinations: ["nowhere"] }] }, "audiences[0]: no destination has the name nowhere."],
+  [{ computedTraits: [{ name: "A", computation, destinations: ["nowhere"] }] }, "computedTraits[0]: no destination has the name nowhere."],
+  [{ destinations: [{ name: "D", sources: ["nobody"], webhooks }] }, "destinations[0]: no source has the write key or name nobody."],
   [{ sources: [{ name: "a" }], clients: [{ name: "C", writeKey: "k", flushAt: 0 }] }, "clients[0]"],
-])("a reference that leads nowhere is refused with its place: %j", async (document, message) => {
-  expect(await importing(document)).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });
+])("a reference that leads nowhere is refused with its place, and nothing is changed: %j", async (document, message) => {
+  const before = await ask("configuration.export", { secrets: true });
+  const sources = [{ name: "New", writeKey: "new" }];
+  expect(await importing({ sources, ...document })).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });
+  expect(await ask("configuration.export", { secrets: true })).toEqual(before);
 });
 
 test("every rehearsal is ended, whether the document is good or not", async () => {
@@ -223,7 +242,13 @@ test("every rehearsal is ended, whether the document is good or not", async () =
 });
 
 test("secrets are in the document only for who asks for them", async () => {
-  await importing({ destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }] });
+  const clients = [null, "http://ada:s3cret@a.localhost/"].map((endpoint, at) => ({ name: `C${at}`, writeKey: "k", endpoint }));
+  await importing({ destinations: [{ name: "D", sources: [], webhooks, sharedSecret: "s3cret" }], clients });
+  expect((await ask("configuration.export", { secrets: false })).clients).toMatchObject([
+    { endpoint: null },
+    { endpoint: "http://left-out:left-out@a.localhost/" },
+  ]);
+  expect((await ask("configuration.export", { secrets: true })).clients).toMatchObject(clients);
   expect(JSON.stringify(await ask("configuration.export", { secrets: false }))).not.toContain("haredSecret");
   expect((await ask("configuration.export", { secrets: true })).destinations).toMatchObject([{ sharedSecret: "s3cret" }]);
 });

@@ -1,11 +1,11 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import { urlWithoutCredentials, webhookWithKnown, webhookWithoutCredentials } from "../../domain/credentials.ts";
-import type { Problem } from "../../domain/problem.ts";
-import { invalid, isProblem } from "../../domain/problem.ts";
+import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
-import type { HandlersOf } from "../handler.ts";
-import { audienceEntries, computedTraitEntries, exportComputations, keyOf } from "./configured-computations.ts";
+import type { HandlersOf } from "../../contract/contract.ts";
 import { completeProfile, webhooksFrom } from "./setup.ts";
+import type { DestinationId } from "../../domain/ids.ts";
+import { snakeCase } from "../../domain/snake-case.ts";
 
 /** A pipeline of its own, in memory and never started, to try things on. */
 export type Rehearsal = { pipeline: Pipeline; stop(): Promise<void> };
@@ -15,7 +15,7 @@ export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehear
     "configuration.export": ({ secrets }) => exportConfiguration(pipeline, secrets),
     "configuration.import": async (document) => {
       const wrong = await rehearseImport(pipeline, rehearse(), document);
-      return wrong ?? importConfiguration(pipeline, document);
+      return wrong ?? importEntries(pipeline, document);
     },
   };
 }
@@ -23,9 +23,9 @@ export function configurationHandlers(pipeline: Pipeline, rehearse: () => Rehear
 /** All of it or nothing: a document with anything wrong in it is found out where it changes nothing. */
 async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document: ConfigurationDocument): Promise<Problem | null> {
   try {
-    const there = await importConfiguration(rehearsal.pipeline, exportConfiguration(pipeline, true));
-    if (isProblem(there)) throw new Error(`What is configured cannot be imported: ${there.message}`);
-    const imported = await importConfiguration(rehearsal.pipeline, document);
+    // Here, names may be there twice: of things with one name, the rehearsal has one.
+    await importEntries(rehearsal.pipeline, exportConfiguration(pipeline, true));
+    const imported = repeatedIn(document) ?? (await importEntries(rehearsal.pipeline, document));
     return isProblem(imported) ? imported : null;
   } finally {
     await rehearsal.stop();
@@ -70,9 +70,7 @@ type Entry = { what: string; exists: boolean; missing?: string[]; apply: () => u
 type Imported = { created: number; updated: number; missing?: string[] };
 
 /** In the order in which things refer to each other. The first problem ends it. */
-async function importConfiguration(pipeline: Pipeline, document: ConfigurationDocument): Promise<Imported | Problem> {
-  const twice = repeatedIn(document);
-  if (twice !== null) return twice;
+async function importEntries(pipeline: Pipeline, document: ConfigurationDocument): Promise<Imported | Problem> {
   const done: Imported = { created: 0, updated: 0 };
   const things: ((pipeline: Pipeline, document: ConfigurationDocument) => Entry[])[] = [
     ...[settingsEntries, profileEntries, sourceEntries, endpointEntries, destinationEntries, clientEntries],
@@ -101,7 +99,7 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
   ];
   for (const [name, keys] of lists) {
     const repeated = keys.find((key, index) => key !== undefined && keys.indexOf(key) !== index);
-    if (repeated !== undefined) return invalid(`${name}: ${repeated} is there twice.`);
+    if (repeated !== undefined) return invalid(`${name}: ${repeated} appears twice.`);
   }
   return null;
 }
@@ -158,7 +156,7 @@ function destinationEntries({ configuration }: Pipeline, { destinations = [] }: 
       const sourceIds: DestinationDraft["sourceIds"] = [];
       for (const reference of sources) {
         const source = findSource(configuration, reference);
-        if (source === undefined) return invalid(`there is no source with the write key or name ${reference}.`);
+        if (source === undefined) return invalid(`no source has the write key or name ${reference}.`);
         sourceIds.push(source.id);
       }
       // Audiences say by themselves where they go.
@@ -187,4 +185,73 @@ function clientEntries({ clients }: Pipeline, { clients: drafts = [] }: Configur
 
 function findSource(configuration: Configuration, reference: string) {
   return configuration.sourceByWriteKey(reference) ?? configuration.sources().find((source) => source.name === reference);
+}
+
+type Exported = Pick<ConfigurationDocument, "audiences" | "computedTraits">;
+
+/** Audiences and computed traits in the configuration's document: known by their keys, with their destinations' names. */
+function exportComputations({ configuration, audiences, computedTraits }: Pipeline): Exported {
+  const names = new Map(configuration.destinations().map(({ id, name }) => [id, name]));
+  const common = ({
+    name,
+    key,
+    sync,
+    destinationIds,
+  }: ReturnType<typeof audiences.list>[number] | ReturnType<typeof computedTraits.list>[number]) => ({
+    name,
+    key,
+    sync,
+    destinations: destinationIds.flatMap((id) => names.get(id) ?? []),
+  });
+  return {
+    audiences: audiences.list().map((audience) => ({
+      ...common(audience),
+      ...(audience.rule === null ? { members: audience.members ?? [] } : { rule: audience.rule }),
+    })),
+    computedTraits: computedTraits.list().map((trait) => ({ ...common(trait), computation: trait.computation })),
+  };
+}
+
+const keyOf = ({ name, key }: { name: string; key?: string | undefined }): string => key ?? snakeCase(name);
+
+function audienceEntries({ configuration, audiences }: Pipeline, { audiences: drafts = [] }: ConfigurationDocument) {
+  return drafts.map(({ destinations, ...draft }, index) => {
+    const existing = audiences.list().find(({ key }) => key === keyOf(draft));
+    const apply = async () => {
+      const to = destinationsNamed(configuration, destinations);
+      if (isProblem(to)) return to;
+      const { key: _, ...changes } = { ...draft, ...to };
+      return existing === undefined ? audiences.create({ ...changes, key: keyOf(draft) }) : audiences.update(existing.id, changes);
+    };
+    return { what: `audiences[${index}]`, exists: existing !== undefined, apply };
+  });
+}
+
+function computedTraitEntries({ configuration, computedTraits }: Pipeline, { computedTraits: drafts = [] }: ConfigurationDocument) {
+  return drafts.map(({ destinations, ...draft }, index) => {
+    const existing = computedTraits.list().find(({ key }) => key === keyOf(draft));
+    const apply = async () => {
+      const to = destinationsNamed(configuration, destinations);
+      if (isProblem(to)) return to;
+      const { key: _, ...changes } = { ...draft, ...to };
+      return existing === undefined
+        ? computedTraits.create({ ...changes, key: keyOf(draft) })
+        : computedTraits.update(existing.id, changes);
+    };
+    return { what: `computedTraits[${index}]`, exists: existing !== undefined, apply };
+  });
+}
+
+function destinationsNamed(
+  configuration: Configuration,
+  names: readonly string[] | undefined,
+): { destinationIds?: DestinationId[] } | Problem {
+  if (names === undefined) return {};
+  const ids: DestinationId[] = [];
+  for (const name of names) {
+    const found = configuration.destinations().find((destination) => destination.name === name);
+    if (found === undefined) return invalid(`no destination has the name ${name}.`);
+    ids.push(found.id);
+  }
+  return { destinationIds: ids };
 }

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { deliveryDetails } from "../../contract/deliveries.ts";
 import type { AttemptId, DeliveryId, DestinationId, MessageRowId, WebhookId } from "../../domain/ids.ts";
+import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeliveryDetails } from "../../engine/ports.ts";
-import { deliveryShapes } from "./messages.ts";
+import { deliveryShapes, messageHandlers, parseHead } from "./messages.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -80,4 +81,66 @@ test("an attempt that sent nothing shows no request, and a delivery without its 
   const answer = answerOf(delivery);
   expect(answer.windowEndsAt).toBeNull();
   expect(answer.attempts[1]).toMatchObject({ request: { sent: false, startLine: "", headers: [], body: "" }, response: null });
+});
+
+test.each([
+  ["", { startLine: "", headers: [] }],
+  ["HTTP/1.1 200 OK\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [] }],
+  [
+    "POST /x HTTP/1.1\r\nHost: a\r\nX-Twice: 1\r\nx-twice: 2\r\n\r\n",
+    {
+      startLine: "POST /x HTTP/1.1",
+      headers: [
+        ["Host", "a"],
+        ["X-Twice", "1"],
+        ["x-twice", "2"],
+      ],
+    },
+  ],
+  [
+    "HTTP/1.1 200\r\nLocation: http://a:80/b\r\nEmpty:\r\n",
+    {
+      startLine: "HTTP/1.1 200",
+      headers: [
+        ["Location", "http://a:80/b"],
+        ["Empty", ""],
+      ],
+    },
+  ],
+  ["HTTP/1.0 200 OK\nA: \t b c \t\n", { startLine: "HTTP/1.0 200 OK", headers: [["A", "b c"]] }],
+  ["HTTP/1.1 200 OK\r\nLong: one\r\n  two\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
+  ["HTTP/1.1 200 OK\r\nLong:\r\n one\r\n\ttwo\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["Long", "one two"]] }],
+  ["HTTP/1.1 200 OK\r\n goes on\r\n\r\n", { startLine: "HTTP/1.1 200 OK", headers: [[" goes on", ""]] }],
+  ["HTTP/1.1 200 OK\r\nno colon\r\n", { startLine: "HTTP/1.1 200 OK", headers: [["no colon", ""]] }],
+])("reads the head %j", (head, expected) => {
+  expect(parseHead(head)).toEqual(expected);
+});
+
+test.each([
+  [600, 600, null],
+  [601, 600, 600],
+  [602, 600, 600],
+])("a page of %i messages of 1,300 bytes, counted as 1,500, has %i, because 900,000 bytes are an answer", async (found, shown, next) => {
+  const items = Array.from({ length: found }, (_, at) => ({ id: at + 1, text: "" }));
+  for (const item of items) item.text = "é".repeat(10) + "x".repeat(1280 - JSON.stringify(item).length);
+  const queries = { messages: async () => ({ items, nextCursor: null }) };
+  const handlers = messageHandlers({ queries } as unknown as Pipeline);
+  const page = (await handlers["messages.list"]({ limit: 1000 })) as unknown as { items: unknown[]; nextCursor: number | null };
+  expect([page.items.length, page.items.at(-1), page.nextCursor]).toEqual([shown, items[shown - 1], next]);
+});
+
+test.each([
+  ["a".repeat(65_536), 65_536],
+  ["a".repeat(65_537), 65_536],
+  [`${"a".repeat(65_535)}€€`, 65_535],
+  [`${"a".repeat(65_534)}€€`, 65_534],
+  [`${"a".repeat(65_533)}€€`, 65_536],
+])("of what was rejected, the first 65,536 bytes are shown, and no part of a character", async (text, shown) => {
+  const raw = bytes(text);
+  const handlers = messageHandlers({ queries: { message: () => ({ raw, deliveries: [] }) } } as unknown as Pipeline);
+  expect(await handlers["messages.get"]({ id: 1 as MessageRowId })).toEqual({
+    raw: raw.subarray(0, shown),
+    rawSize: raw.length,
+    deliveries: [],
+  });
 });

@@ -4,21 +4,18 @@ import { deliveryIds, jobIds, messageIds, type MessageRowId } from "../../domain
 import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { Configuration, Pipeline, RetryJob } from "../../engine/pipeline.ts";
 import type { AttemptRecord, DeliveryDetails, DeliverySummary, MessageDetails, MessageSummary, Page } from "../../engine/ports.ts";
-import type { HandlersOf } from "../handler.ts";
-import { parseHead } from "../head.ts";
+import type { HandlersOf } from "../../contract/contract.ts";
 
 /** An answer stays below 1 MB, whatever names clients choose. Ids and times are longer in it than here, by less than 200 bytes an item. */
 const maxPageBytes = 900_000;
 const longerInAnswer = 200;
 
-/** As many of a page's items as an answer has room for, and at least one; `cursorAfter` is the cursor behind an item. */
+/** As many of a page's items as an answer has room for; `cursorAfter` is the cursor behind an item. None is larger than a request. */
 function withinAnswer<Item, Cursor, Answer extends Page<Item, Cursor>>(page: Answer, cursorAfter: (item: Item) => Cursor): Answer {
   let bytes = 0;
-  const over = page.items.findIndex((item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes);
-  const end = over === -1 ? page.items.length : Math.max(1, over);
+  const end = page.items.findIndex((item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + longerInAnswer) > maxPageBytes);
   const last = page.items[end - 1];
-  if (end === page.items.length || last === undefined) return page;
-  return { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
+  return last === undefined ? page : { ...page, items: page.items.slice(0, end), nextCursor: cursorAfter(last) };
 }
 
 /** Only what was rejected can be larger than a message may be. */
@@ -27,7 +24,7 @@ const maxRawBytes = 65_536;
 /** Cut between two characters, or text would become base64. */
 function beginningOf(bytes: Uint8Array): Uint8Array {
   let end = Math.min(bytes.length, maxRawBytes);
-  while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
   return bytes.subarray(0, end);
 }
 
@@ -42,8 +39,8 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     deliveries: message.deliveries.map(details),
   });
   return {
-    "messages.list": async ({ limit, cursor, ...filter }) =>
-      withinAnswer(await queries.messages(filter, limit, cursor ?? null), ({ id }: MessageSummary) => id),
+    "messages.list": async ({ limit, cursor = null, ...filter }) =>
+      withinAnswer(await queries.messages(filter, limit, cursor), ({ id }: MessageSummary) => id),
     "messages.get": ({ id }) => {
       const message = summaryOf(id);
       return isProblem(message) ? message : detailsOf(message);
@@ -65,12 +62,12 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
   return {
     "deliveries.list": ({ order, limit, cursor = null, ...filter }) => {
       if (order === "newest") {
-        if (typeof cursor === "object" && cursor !== null) return invalid("cursor: This is a cursor of `order: due`.");
+        if (typeof cursor === "object" && cursor !== null) return invalid("cursor: This cursor belongs to `order: due`.");
         return listed(queries.deliveries(filter, limit, cursor), ({ id }) => id);
       }
       if (filter.state !== "waiting") return invalid("order: Only waiting deliveries have a due time. Add `state: waiting`.");
-      if (typeof cursor === "number") return invalid("cursor: This is a cursor of `order: newest`.");
-      return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({ at: nextAttemptAt ?? 0, id }));
+      if (typeof cursor === "number") return invalid("cursor: This cursor belongs to `order: newest`.");
+      return listed(queries.deliveriesByDue(filter, limit, cursor), ({ nextAttemptAt, id }) => ({ at: nextAttemptAt as number, id }));
     },
     "deliveries.get": ({ id }) => {
       const delivery = queries.deliveryDetails(id);
@@ -120,4 +117,25 @@ function exchangeOf({ webhookUrl, requestHead, response }: AttemptRecord, payloa
     request: { sent, method: "POST", url: webhookUrl, ...parseHead(requestHead), body: sent ? payload : noBytes },
     response: response && { ...response, ...parseHead(response.head) },
   };
+}
+
+/** The first line and the headers of a recorded request or response, names and order as they were on the wire. */
+type Head = { startLine: string; headers: [string, string][] };
+
+export function parseHead(head: string): Head {
+  const [startLine = "", ...lines] = head.split(/\r?\n/);
+  const headers: [string, string][] = [];
+  for (const line of lines) {
+    const last = headers.at(-1);
+    if (line === "") continue;
+    // A line that begins with white space goes on with the header above it.
+    if (/^[ \t]/.test(line) && last !== undefined) {
+      last[1] = `${last[1]} ${line.trim()}`.trim();
+      continue;
+    }
+    const colon = line.indexOf(":");
+    if (colon === -1) headers.push([line, ""]);
+    else headers.push([line.slice(0, colon), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "")]);
+  }
+  return { startLine, headers };
 }

@@ -43,3 +43,17 @@ test("a retry profile that is not there can be neither changed nor deleted", asy
   expect(await app.refused("retryProfiles.delete", { id: "gone" })).toEqual({ status: 404, code: "not_found" });
   expect(await app.refused("retryProfiles.delete", { id: "documented" })).toEqual({ status: 409, code: "built_in" });
 });
+
+test("the suppressed users are listed, a part of the name finds them, and each is lifted once", async ({ start }) => {
+  const app = await start.app();
+  await app.call("deletions.create", { userIds: ["ada", "bob"], suppress: true });
+  const listed = async (search?: string) =>
+    (await app.call("suppressions.list", search === undefined ? {} : { search })).items.map(({ userId }) => userId);
+  expect([(await listed()).toSorted(), await listed("bo")]).toEqual([["ada", "bob"], ["bob"]]);
+  const first = await app.call("suppressions.list", { limit: 1 });
+  const second = await app.call("suppressions.list", { limit: 1, cursor: first.nextCursor ?? "" });
+  expect([...first.items, ...second.items].map(({ userId }) => userId).toSorted()).toEqual(["ada", "bob"]);
+  expect(await app.call("suppressions.lift", { userId: "bob" })).toEqual({ userId: "bob" });
+  expect(await listed()).toEqual(["ada"]);
+  expect(await app.refused("suppressions.lift", { userId: "bob" })).toMatchObject({ status: 404 });
+});

@@ -4,12 +4,12 @@ import { deletionIds, profileIds } from "../../domain/ids.ts";
 import { isProblem, notFound } from "../../domain/problem.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
 import type { DeletionView, ProfileView } from "../../engine/profile-pipeline.ts";
-import type { HandlersOf } from "../handler.ts";
+import type { HandlersOf } from "../../contract/contract.ts";
 
 export function profileHandlers({ profiles }: Pipeline): HandlersOf<"profiles"> {
   return {
-    "profiles.list": ({ limit, cursor, ...filter }) => {
-      const page = profiles.list(filter, limit, cursor ?? null);
+    "profiles.list": ({ limit, cursor = null, ...filter }) => {
+      const page = profiles.list(filter, limit, cursor);
       return isProblem(page) ? page : { ...page, items: page.items.map(withAudiences) };
     },
     "profiles.get": ({ id }) => {
@@ -55,8 +55,8 @@ export function computedTraitHandlers({ computedTraits }: Pipeline): HandlersOf<
 
 export function deletionHandlers({ deletions, suppressions }: Pipeline): HandlersOf<"deletions" | "suppressions"> {
   return {
-    "deletions.list": ({ limit, cursor }) => {
-      const page = deletions.list(limit, cursor ?? null);
+    "deletions.list": ({ limit, cursor = null }) => {
+      const page = deletions.list(limit, cursor);
       return { ...page, items: page.items.map(deletionAnswer) };
     },
     "deletions.create": async ({ userIds, suppress }) => {
@@ -68,7 +68,7 @@ export function deletionHandlers({ deletions, suppressions }: Pipeline): Handler
       return deletion === undefined ? notFound("deletion request", deletionIds.format(id)) : deletionAnswer(deletion);
     },
     "deletions.delete": ({ id }) => deletions.delete(id) ?? { id },
-    "suppressions.list": ({ search = "", limit, cursor }) => suppressions.list(search, limit, cursor ?? null),
+    "suppressions.list": ({ search = "", limit, cursor = null }) => suppressions.list(search, limit, cursor),
     "suppressions.lift": ({ userId }) => suppressions.lift(userId) ?? { userId },
   };
 }

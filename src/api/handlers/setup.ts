@@ -6,7 +6,7 @@ import { conflict, isProblem, notFound, problem, type Problem } from "../../doma
 import { documented } from "../../domain/retry.ts";
 import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
-import type { HandlersOf } from "../handler.ts";
+import type { HandlersOf } from "../../contract/contract.ts";
 
 export function sourceHandlers({ configuration, messages }: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
   return {
@@ -62,7 +62,11 @@ export function webhooksFrom(
 function changesFrom(input: DestinationChanges): Partial<DestinationDraft> | Problem {
   const { webhooks, sharedSecret, connectionMode, ...changes } = input;
   if (connectionMode === "device") {
-    return problem(400, "device_mode_unsupported", "Webhooks only exists in cloud mode. Leave connectionMode out, or set it to cloud.");
+    return problem(
+      400,
+      "device_mode_unsupported",
+      "The Webhooks destination exists only in cloud mode. Leave connectionMode out, or set it to cloud.",
+    );
   }
   const draft: Partial<DestinationDraft> = changes;
   if (webhooks !== undefined) draft.webhooks = webhooksFrom(webhooks);
@@ -91,7 +95,7 @@ const webhooksEntry = {
     {
       name: "enabled",
       title: "Enabled",
-      description: "A disabled destination gets no new messages and holds its deliveries.",
+      description: "A disabled destination gets no new messages, and its deliveries are paused.",
       required: false,
     },
     { name: "retryProfile", title: "Retry profile", description: "What is retried, and when.", required: false },
@@ -129,7 +133,9 @@ export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"r
   const findCustom = (text: string): RetryProfileId | Problem => {
     const profile = find(text);
     if (isProblem(profile)) return profile;
-    return profile.id ?? conflict("built_in", `The retry profile ${profile.name} is built in. Create your own and change that.`);
+    return (
+      profile.id ?? conflict("built_in", `The retry profile ${profile.name} is built in. Create a custom profile and change that one.`)
+    );
   };
   return {
     "retryProfiles.list": () => ({
@@ -156,7 +162,7 @@ export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints
     "endpoints.update": ({ id, ...changes }) => endpoints.update(id, changes),
     "endpoints.delete": ({ id }) => endpoints.delete(id) ?? { id },
     "endpoints.rewind": ({ id }) => endpoints.rewind(id),
-    "endpoints.requests": ({ id, limit, cursor }) => endpoints.received(id, limit, cursor ?? null),
+    "endpoints.requests": ({ id, limit, cursor = null }) => endpoints.received(id, limit, cursor),
     "endpoints.clearRequests": ({ id }) => endpoints.clearReceived(id) ?? { id },
     "endpoints.presets": () => ({ items: endpoints.presets() }),
   };
@@ -175,8 +181,8 @@ export function clientHandlers({ clients }: Pipeline): HandlersOf<"clients"> {
     "clients.reopen": ({ id }) => clients.reopen(id),
     "clients.generate": ({ id, count, perSecond }) => clients.generate(id, count, perSecond),
     "clients.stopGenerating": ({ id }) => clients.stopGenerating(id),
-    "clients.batches": ({ id, limit, cursor }) => clients.batches(id, limit, cursor ?? null),
-    "clients.log": ({ id, limit, cursor }) => clients.log(id, limit, cursor ?? null),
+    "clients.batches": ({ id, limit, cursor = null }) => clients.batches(id, limit, cursor),
+    "clients.log": ({ id, limit, cursor = null }) => clients.log(id, limit, cursor),
   };
 }
 

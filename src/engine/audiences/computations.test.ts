@@ -1,85 +1,10 @@
 /** A message and the record that it was sent are one commit: a failure in the middle of either leaves nothing behind. */
 
-import { afterEach, expect, test } from "vitest";
-import type { AudienceId } from "../../domain/ids.ts";
-import { openTestStore, request } from "../../store/store.fixture.ts";
-import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import { createChangeFeed } from "../changes.ts";
-import { Activity } from "../clock/activity.ts";
-import { createConfiguration } from "../configuration.ts";
-import { createInternalMessages } from "../ingest/internal-messages.ts";
-import type { Audience } from "../profile-ports.ts";
+import { expect, test } from "vitest";
+import type { AudienceId, ComputedTraitId } from "../../domain/ids.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
-import { Follower } from "../profiles/follower.ts";
 import { nextTurn } from "../real-time.ts";
-import { createComputations } from "./computations.ts";
-
-const stops: (() => void)[] = [];
-afterEach(() => {
-  for (const stop of stops.splice(0)) stop();
-});
-
-const rule = { event: "Bought" };
-const bought = (userId: string) => ({
-  type: "track" as const,
-  userId,
-  event: "Bought",
-  text: JSON.stringify({ type: "track", userId, event: "Bought" }),
-});
-
-/** Profiles and audiences on a store that fails once, at the chosen write of a last sent value. */
-function startFailing() {
-  const { db, store: opened } = openTestStore();
-  /** The audiences as each commit left them. */
-  const committed: Audience[][] = [];
-  const store: typeof opened = {
-    ...opened,
-    atomically(write) {
-      const isOutermost = !db.inTransaction;
-      const result = opened.atomically(write);
-      if (isOutermost) committed.push(opened.audiences());
-      return result;
-    },
-  };
-  let failsAt = Infinity;
-  db.function("hookyard_sent", () => {
-    failsAt -= 1;
-    if (failsAt === 0) throw new Error("the store failed in the middle");
-    return 0;
-  });
-  db.exec("CREATE TRIGGER sent_in_the_middle AFTER INSERT ON computed_values BEGIN SELECT hookyard_sent(); END");
-  const clock = createSteppedClock();
-  const activity = new Activity();
-  const changes = createChangeFeed();
-  const reported: unknown[] = [];
-  const parts = { store, clock, activity, changes, isSuppressed: () => false, report: (error: unknown) => void reported.push(error) };
-  const configuration = createConfiguration({ ...parts, now: () => clock.now(), onChange: () => {}, onDestinationDeleted: () => {} });
-  configuration.createSource({ name: "Shop" });
-  const internalMessages = createInternalMessages({ ...parts, configuration, onCommitted: () => {} });
-  const computations = createComputations({ ...parts, configuration, internalMessages, caughtUp: () => profiles.caughtUp() });
-  const profiles: Follower = new Follower({ ...parts, onApplied: (applied) => computations.onApplied(applied) });
-  profiles.start();
-  computations.start();
-  stops.push(computations.stop, () => profiles.stop(), changes.stop);
-  return {
-    ...computations,
-    reported,
-    caughtUp: () => profiles.caughtUp(),
-    send(users: string[]): Promise<void> {
-      store.commit([request(users.map(bought))]);
-      profiles.kick();
-      return profiles.caughtUp();
-    },
-    failAt(nth: number): void {
-      failsAt = nth;
-    },
-    /** UserIds of the messages from audiences, and those that are recorded as sent. */
-    said: () => db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
-    noted: () => db.prepare("SELECT user_id FROM computed_values ORDER BY user_id").pluck().all(),
-    committed,
-    events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
-  };
-}
+import { rule, startFailing } from "./computations.fixture.ts";
 
 const users = Array.from({ length: 450 }, (_, nth) => `u${String(nth).padStart(4, "0")}`);
 
@@ -160,4 +85,29 @@ test("a sync stops sending when its audience is deleted or changed in the middle
   expect(lastSync?.entered).toBeLessThan(users.length);
   expect(lastSync?.left).toBe(lastSync?.entered);
   expect(app.noted()).toEqual([]);
+});
+
+test("what is deleted is gone from the store, and told as what it was", async () => {
+  const app = startFailing();
+  const noted: string[] = [];
+  app.changes.subscribe((lines) => void noted.push(...lines.map(({ area }) => area)));
+  const { id } = (await app.audiences.create({ name: "Buyers", rule })) as { id: AudienceId };
+  const trait = (await app.computedTraits.create({ name: "Orders", computation: { aggregate: "count", event: "Bought" } as never })) as {
+    id: ComputedTraitId;
+  };
+  await expect.poll(() => noted).toEqual(expect.arrayContaining(["audiences", "computed-traits"]));
+  noted.length = 0;
+  expect(await app.computedTraits.delete(trait.id)).toBeNull();
+  expect([app.store.computedTraits(), app.store.audiences().length]).toEqual([[], 1]);
+  await expect.poll(() => noted).toContain("computed-traits");
+  expect(noted).not.toContain("audiences");
+  expect(await app.audiences.delete(id)).toBeNull();
+  expect([app.store.audiences(), app.audiences.list(), app.computedTraits.list()]).toEqual([[], [], []]);
+  for (const gone of [
+    app.audiences.get(id),
+    app.computedTraits.get(trait.id),
+    await app.audiences.delete(id),
+    await app.computedTraits.delete(trait.id),
+  ])
+    expect(gone).toMatchObject({ status: 404 });
 });

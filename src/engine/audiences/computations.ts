@@ -1,24 +1,36 @@
 /**
- * Assembles audiences and computed traits for `app.ts`. Profiles call `onApplied` within the transaction in which they
- * change.
+ * Audiences and computed traits: assembled for `app.ts`, and as the control API sees them. Profiles call `onApplied` within
+ * the transaction in which they change.
  */
 
-import type { AudienceId, SourceId } from "../../domain/ids.ts";
+import {
+  audienceIds,
+  computedTraitIds,
+  type AudienceId,
+  type SourceId,
+  type ComputedTraitId,
+  type DestinationId,
+  type ProfileId,
+} from "../../domain/ids.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
-import type { OwnSources } from "../configuration.ts";
-import type { InternalMessages } from "../ingest/internal-messages.ts";
-import type { Changes, Configuration } from "../pipeline.ts";
-import type { Audiences, ComputedTraits, ProfileValues } from "../profile-pipeline.ts";
+import { internalPayload, type InternalMessages } from "../ingest/internal-messages.ts";
+import type { Changes, Configuration, OwnSources } from "../pipeline.ts";
+import type { Audiences, ComputedTraits, ProfileValues, SyncProgress } from "../profile-pipeline.ts";
 import type { Atomically, ComputedStore, ProfileChange, ProfileStore, RuleStore } from "../profile-ports.ts";
 import { createStopping } from "../stopping.ts";
-import { createAudiences, createComputedTraits } from "./audiences.ts";
-import { createEditor } from "./editor.ts";
+import { createEditor, type DefinitionChange, type Draft, type Editor } from "./editor.ts";
 import { createLive, Rechecks } from "./live.ts";
-import { createNotifier } from "./notifier.ts";
-import { createRegistry } from "./registry.ts";
+import { createNotifier, identify, type Notifier, type SyncCounts } from "./notifier.ts";
+import { createRegistry, type AudienceComputed, type Computed, type Definition, type TraitComputed, type Registry } from "./registry.ts";
 import { createPeriods, Syncs } from "./sync.ts";
-import { createWalker } from "./walk.ts";
+import { createWalker, type Walker } from "./walk.ts";
+import { evaluate } from "../../domain/evaluate.ts";
+import { explain } from "../../domain/explain.ts";
+import { allOf, nameOf, needsOf } from "../../domain/facts.ts";
+import type { Json, JsonObject } from "../../domain/json.ts";
+import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
+import { nextTurn } from "../real-time.ts";
 
 type ComputationsOptions = {
   store: ComputedStore & RuleStore & Atomically & Pick<ProfileStore, "facts" | "profiles" | "profileWithUser" | "user">;
@@ -122,4 +134,168 @@ export function createComputations(options: ComputationsOptions): Computations {
       arm();
     },
   };
+}
+
+type Parts = {
+  store: ComputedStore & RuleStore & Pick<ProfileStore, "facts" | "profiles" | "profileWithUser">;
+  registry: Registry;
+  editor: Editor;
+  syncs: Syncs;
+  walker: Walker;
+  notifier: Notifier;
+  clock: Clock;
+  caughtUp: () => Promise<void>;
+};
+
+type FoundUser = { userId: string; profileId: ProfileId | null };
+
+/** Audiences and computed traits as the control API sees them. */
+function createAudiences(parts: Parts): Audiences {
+  const { store, registry, walker, notifier, clock, caughtUp } = parts;
+  const find = (id: AudienceId): AudienceComputed | Problem => registry.audience(id) ?? notFound("audience", audienceIds.format(id));
+  const calls = createCalls(parts, {
+    kind: "audience",
+    find,
+    view: ({ row }) => ({ ...row, size: store.countLastSent(row.sourceId) }),
+  });
+  const traitsOf = (userId: string): JsonObject => store.profiles({ userId }, 1, null).items[0]?.traits ?? {};
+  const sampled = ({ userId, profileId }: FoundUser) => ({ userId, profileId, traits: traitsOf(userId) });
+
+  return {
+    ...calls,
+    create({ rule = null, members, ...draft }) {
+      const list = members === undefined ? null : listOf(members);
+      return calls.create(draft, (row) => registry.insertAudience({ ...row, rule, members: list }));
+    },
+    update(id, { rule, members, ...draft }) {
+      if (rule !== undefined) return calls.update(id, draft, { rule, members: null });
+      return calls.update(id, draft, members === undefined ? {} : { rule: null, members: listOf(members) });
+    },
+    async changes(id, sample) {
+      await caughtUp();
+      const computed = find(id);
+      if (isProblem(computed)) return computed;
+      const found: (FoundUser & { change: "entering" | "leaving" })[] = [];
+      const counts = { entering: 0, leaving: 0 };
+      for (const { values } of walker.toSync(computed)) {
+        for (const user of values) {
+          if (!notifier.differs(computed, user)) continue;
+          const change = user.value === null ? "leaving" : "entering";
+          counts[change] += 1;
+          if (found.length < sample) found.push({ ...user, change });
+        }
+        await nextTurn();
+      }
+      const space = notifier.space();
+      const payload = (userId: string, value: true | null): Uint8Array =>
+        internalPayload(identify(computed, userId, value, space), clock.now());
+      return {
+        ...counts,
+        sample: found.map(({ change, ...user }) => ({
+          ...sampled(user),
+          change,
+          payload: payload(user.userId, change === "entering" ? true : null),
+        })),
+      };
+    },
+    async preview(of, sample) {
+      await caughtUp();
+      const definition: Definition = "rule" in of ? of : { members: new Set(of.members.map(nameOf)) };
+      const found: FoundUser[] = [];
+      let count = 0;
+      for (const { values } of walker.present(definition)) {
+        count += values.length;
+        found.push(...values.slice(0, sample - found.length));
+        await nextTurn();
+      }
+      return { count, profiles: walker.total(definition), sample: found.map(sampled) };
+    },
+    async explain(rule, userId) {
+      await caughtUp();
+      const profile = store.profileWithUser(userId);
+      if (profile === null) {
+        const message = `No profile has the userId ${JSON.stringify(userId)}, so there is nothing to explain.`;
+        return problem(404, "not_found", message);
+      }
+      const now = clock.now();
+      const facts = store.facts(profile, allOf(needsOf(rule)), now);
+      const { value, until } = evaluate(rule, facts, now);
+      return { matches: value, until, explained: explain(rule, facts, now) };
+    },
+  };
+}
+
+function createComputedTraits(parts: Parts): ComputedTraits {
+  const { store, registry, walker, caughtUp } = parts;
+  const calls = createCalls(parts, {
+    kind: "computed_trait",
+    find: (id: ComputedTraitId): TraitComputed | Problem =>
+      registry.computedTrait(id) ?? notFound("computed trait", computedTraitIds.format(id)),
+    view: ({ row }) => ({ ...row, users: store.countLastSent(row.sourceId) }),
+  });
+
+  return {
+    ...calls,
+    create: ({ computation, ...draft }) => calls.create(draft, (row) => registry.insertComputedTrait({ ...row, computation })),
+    update: (id, { computation, ...draft }) => calls.update(id, draft, computation === undefined ? {} : { computation }),
+    async preview(computation, sample) {
+      await caughtUp();
+      const definition = { computation };
+      const found: { profileId: ProfileId; userId: string; value: Json }[] = [];
+      let count = 0;
+      for (const { values } of walker.present(definition)) {
+        count += values.length;
+        for (const { profileId, userId, value } of values) {
+          if (profileId !== null && found.length < sample) found.push({ profileId, userId, value });
+        }
+        await nextTurn();
+      }
+      return { count, profiles: walker.total(definition), sample: found };
+    },
+  };
+}
+
+type Kind<Id, One extends Computed, View> = {
+  kind: One["kind"];
+  find: (id: Id) => One | Problem;
+  view: (one: One) => View;
+};
+
+/** The calls that audiences and computed traits have in common. */
+function createCalls<Id, One extends Computed, View>(
+  { registry, editor, syncs }: Pick<Parts, "registry" | "editor" | "syncs">,
+  { kind, find, view }: Kind<Id, One, View>,
+) {
+  type Shown = View & { destinationIds: DestinationId[]; syncing: SyncProgress | null };
+  const show = (one: One): Shown => ({
+    ...view(one),
+    destinationIds: editor.destinationsOf(one.row.sourceId),
+    syncing: syncs.progress(one.id),
+  });
+  const shown = (found: Computed | Problem): Shown | Problem => (isProblem(found) ? found : show(found as One));
+
+  return {
+    list: (): Shown[] => registry.all().flatMap((computed) => (computed.kind === kind ? [show(computed as One)] : [])),
+    get: (id: Id): Shown | Problem => shown(find(id)),
+    create: async (...args: Parameters<Editor["create"]>): Promise<Shown | Problem> => shown(await editor.create(...args)),
+    async update(id: Id, draft: Partial<Draft>, definition: DefinitionChange): Promise<Shown | Problem> {
+      const one = find(id);
+      return isProblem(one) ? one : shown(await editor.update(one, draft, definition));
+    },
+    async delete(id: Id): Promise<Problem | null> {
+      const one = find(id);
+      if (isProblem(one)) return one;
+      await editor.delete(one);
+      return null;
+    },
+    async sync(id: Id): Promise<SyncCounts | Problem> {
+      const one = find(id);
+      return isProblem(one) ? one : syncs.run(one.id);
+    },
+  };
+}
+
+/** Without duplicates, and spelled as in the store. */
+function listOf(members: readonly string[]): string[] {
+  return [...new Set(members.map(nameOf))];
 }

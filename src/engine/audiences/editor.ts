@@ -5,12 +5,10 @@ import { destinationIds, type DestinationId, type SourceId } from "../../domain/
 import { conflict, invalid, isProblem, problem, type Problem } from "../../domain/problem.ts";
 import type { Sync } from "../../domain/rules.ts";
 import type { Clock } from "../clock/clock.ts";
-import type { OwnSources } from "../configuration.ts";
-import type { Configuration } from "../pipeline.ts";
+import type { Configuration, OwnSources } from "../pipeline.ts";
 import type { Atomically, Audience, ComputedStore, ComputedTrait } from "../profile-ports.ts";
 import { nextTurn } from "../real-time.ts";
-import type { Computed } from "./computed.ts";
-import type { Registry } from "./registry.ts";
+import type { Computed, Registry } from "./registry.ts";
 import type { Syncs } from "./sync.ts";
 
 /** Last sent values removed between two turns of the event loop. */

@@ -9,9 +9,8 @@ import type { Activity, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Atomically, ComputedStore, ProfileChange, ProfileStore } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
-import { needsOfAll, valueOf, type Computed } from "./computed.ts";
+import { needsOfAll, valueOf, type Computed, type Registry } from "./registry.ts";
 import type { Notifier, UserValue } from "./notifier.ts";
-import type { Registry } from "./registry.ts";
 import type { Walker } from "./walk.ts";
 
 /** Users rechecked between two turns of the event loop. */

@@ -3,14 +3,14 @@
  * differs. Called in a transaction, so that a message and the record that it was sent are one commit: no value is sent twice.
  */
 
-import { spellingOf } from "../../domain/compare.ts";
+import { spellingOf } from "../../domain/evaluate.ts";
 import type { Source } from "../../domain/configuration.ts";
 import type { SourceId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
 import { drawUnit } from "../../domain/random.ts";
 import type { InternalMessage, InternalMessages } from "../ingest/internal-messages.ts";
 import type { ComputedStore } from "../profile-ports.ts";
-import type { Computed, CurrentValue } from "./computed.ts";
+import type { Computed, CurrentValue } from "./registry.ts";
 
 type NotifierOptions = {
   store: ComputedStore;

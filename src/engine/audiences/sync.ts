@@ -11,8 +11,7 @@ import type { Activity } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { SyncProgress } from "../profile-pipeline.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
-import type { Computed } from "./computed.ts";
-import type { Registry } from "./registry.ts";
+import type { Computed, Registry } from "./registry.ts";
 import type { Notifier, SyncCounts } from "./notifier.ts";
 import type { Walker } from "./walk.ts";
 
@@ -190,7 +189,6 @@ export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions
   /** A running sync gets its next time when it ends, which calls `arm` again. */
   function arm(): void {
     timer?.cancel();
-    timer = null;
     const times = registry
       .all()
       .flatMap(({ id, row: { nextSyncAt } }) => (nextSyncAt === null || syncs.isUnderWay(id) ? [] : [nextSyncAt]));

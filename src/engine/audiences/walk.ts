@@ -5,7 +5,7 @@
 
 import type { Clock } from "../clock/clock.ts";
 import type { ComputedStore, ProfileStore, RuleStore, LastSent, WalkOptions } from "../profile-ports.ts";
-import { needsOfAll, valueOf, type Computed, type CurrentValue, type Definition } from "./computed.ts";
+import { needsOfAll, valueOf, type Computed, type CurrentValue, type Definition } from "./registry.ts";
 
 /** Users evaluated between two turns of the event loop: a few milliseconds of work when each of them gets a message. */
 const slice = 50;

@@ -172,7 +172,7 @@ function checkClient(
     return invalid("endpoint must be a full http or https URL, such as http://127.0.0.1:4700, or null for Hookyard's own ingest port.");
   }
   if (Math.max(name.length, writeKey.length, endpoint?.length ?? 0) > maxTextLength) {
-    return invalid(`The name, the write key and the endpoint can have at most ${maxTextLength} characters each.`);
+    return invalid(`The name, the write key and the endpoint may have at most ${maxTextLength} characters each.`);
   }
   const { wire = before?.wire ?? "v2.1", strict = before?.strict ?? true } = draft;
   return { name, writeKey, wire, flushAt, flushAfter, endpoint, strict };

@@ -28,7 +28,7 @@ const noTimeout = 2 ** 31 - 1;
 /** The ingest port is not known before it listens. Nothing listens on this one, so what is sent until then is retried. */
 const unknownIngestUrl = "http://127.0.0.1:0";
 
-const closedProblem = conflict("closed", "The client is closed. Start it again to make calls.");
+const closedProblem = conflict("closed", "The client is closed. Reopen it to make calls.");
 
 /** Separates the draws of clients from other draws with the same seed. */
 const drawsOfClients = 0xc1;

@@ -1,5 +1,5 @@
 /**
- * The work under way. Every part of the pipeline marks work that ends by itself, so that an advance of the clock and `settle`
+ * The work in progress. Every part of the pipeline marks work that ends without the clock, so that an advance of the clock and `settle`
  * know when everything that was started has ended. Work that only the clock can move on (an attempt held by a test endpoint)
  * is marked as held: nothing waits for it while the clock stands still.
  *
@@ -15,7 +15,7 @@ export type Work = {
   readonly isHeld: boolean;
   /** From now on only the clock can move this on. */
   hold(): void;
-  /** It moves on by itself again. */
+  /** It runs again. */
   release(): void;
   /** It has ended. Further calls do nothing. */
   end(): void;
@@ -27,7 +27,7 @@ type Tally = { running: number };
 export class Activity {
   #running = 0;
   #held = 0;
-  /** Requests under way to the ingest port from the pipeline itself: simulated clients and the demo shop. */
+  /** Requests in progress to the ingest port from the pipeline itself: simulated clients and the demo shop. */
   #sending = 0;
   /** Running arrivals of the advance under way; a fresh one for each advance, so that older arrivals count as own. */
   #arrivals: Tally | null = null;

@@ -51,7 +51,7 @@ type Advance = { target: AdvanceTarget; end: AbortController };
 type UnderWay = Advance & { from: number; until: number | null; attemptsBefore: number; ticking: RealTimer | null };
 
 const earlyEnds: Record<EarlyEnd, string> = {
-  clock_set: "The clock was set during the advance, which ended there.",
+  clock_set: "The advance ended because the clock was set.",
   cancelled: "The advance was cancelled.",
   caller_gone: "The advance ended because its caller disconnected.",
   stopping: "The advance ended because Hookyard is stopping.",

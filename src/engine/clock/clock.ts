@@ -18,7 +18,7 @@ export type ClockState = {
   mode: ClockMode;
   speed: number;
   nextDueAt: number | null;
-  /** The advance under way. */
+  /** The advance in progress. */
   advance: AdvanceProgress | null;
 };
 
@@ -50,52 +50,8 @@ export type Clock = {
   now(): number;
   /** Real milliseconds for durations, from any origin. */
   monotonic(): number;
-  /** Whether time goes on by itself; a paused clock moves only in an advance. */
+  /** Whether time runs; a paused clock moves only in an advance. */
   isRunning(): boolean;
   /** Runs `run` once when the clock reaches `at`; at the next turn of the event loop when that has passed. */
   schedule(at: number, run: () => void, options?: ScheduleOptions): ClockTimer;
 };
-
-export type Timer = { at: number; background: boolean; run: () => void };
-
-/** Timers in the order in which they are due; those of one time in the order in which they were set. */
-export class Timers {
-  /** Latest first, so that the next one is removed from the end. */
-  #sorted: Timer[] = [];
-  #foreground = 0;
-
-  add(timer: Timer): void {
-    let low = 0;
-    let high = this.#sorted.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#sorted[middle]?.at ?? 0) > timer.at) low = middle + 1;
-      else high = middle;
-    }
-    this.#sorted.splice(low, 0, timer);
-    if (!timer.background) this.#foreground += 1;
-  }
-
-  remove(timer: Timer): void {
-    const place = this.#sorted.indexOf(timer);
-    if (place < 0) return;
-    this.#sorted.splice(place, 1);
-    if (!timer.background) this.#foreground -= 1;
-  }
-
-  next(): Timer | undefined {
-    return this.#sorted.at(-1);
-  }
-
-  takeDue(now: number): Timer | undefined {
-    const next = this.next();
-    if (next === undefined || next.at > now) return undefined;
-    this.#sorted.pop();
-    if (!next.background) this.#foreground -= 1;
-    return next;
-  }
-
-  hasForeground(): boolean {
-    return this.#foreground > 0;
-  }
-}

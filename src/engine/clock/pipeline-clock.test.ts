@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { DeliveryId } from "../../domain/ids.ts";
 import { attempt, moveTo, openTestStore, request, type TestStore } from "../../store/store.fixture.ts";
-import { Activity } from "./activity.ts";
-import { PipelineClock } from "./pipeline-clock.ts";
+import { midnight, newClock, startClock, useFakeTimers } from "./pipeline-clock.fixture.ts";
 
 const hour = 3_600_000;
 
@@ -21,34 +20,6 @@ afterEach(() => {
   wall = 0;
   vi.restoreAllMocks();
 });
-
-/** As a process that is started on what another one left; a kill is one that is never stopped. */
-function newClock({ store }: TestStore): PipelineClock {
-  const clock = new PipelineClock({
-    store,
-    activity: new Activity(),
-    work: { isPending: () => false, isWaiting: () => false, attemptsMade: () => 0, trouble: () => null },
-    onOverdue: () => {},
-    onChange: () => {},
-    report: (error) => {
-      throw error;
-    },
-  });
-  onTestFinished(() => {
-    try {
-      clock.stop();
-    } catch {
-      // The store may be closed by then; this is for the clock's timers.
-    }
-  });
-  return clock;
-}
-
-function startClock(one: TestStore): PipelineClock {
-  const clock = newClock(one);
-  clock.start();
-  return clock;
-}
 
 describe("after a kill the clock is not behind what it has shown", () => {
   test.for([{ mode: "real" }, { mode: "faster", speed: 600 }, { mode: "paused" }] as const)(
@@ -132,63 +103,6 @@ test("a running clock is stored once a second of what it shows, and not when nob
   expect(saves.mock.calls.length).toBeLessThanOrEqual(6);
 });
 
-describe("what is due on a running clock fires", () => {
-  /** Fires what the clock has set, with the machine's time moved as far. */
-  function useFakeTimers(): void {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: Date.UTC(2026, 10, 21) });
-    onTestFinished(() => void vi.useRealTimers());
-  }
-
-  test("when it was set before the start, and not before its time", async () => {
-    useFakeTimers();
-    const clock = newClock(openTestStore());
-    const fired: number[] = [];
-    clock.schedule(clock.now() + 5000, () => void fired.push(clock.now()));
-    const start = clock.now();
-    clock.start();
-    await vi.advanceTimersByTimeAsync(4999);
-    expect(fired).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(fired).toEqual([start + 5000]);
-  });
-
-  test("after an advance has gone by it, and when an earlier one is cancelled", async () => {
-    useFakeTimers();
-    const clock = newClock(openTestStore());
-    clock.start();
-    const start = clock.now();
-    const fired: number[] = [];
-    const note = (): void => void fired.push(clock.now() - start);
-    clock.schedule(start + 30_000, note);
-    const cancelled = clock.schedule(start + 20_000, note);
-    const advanced = clock.advance({ byMs: 10_000 });
-    await vi.advanceTimersByTimeAsync(0);
-    await advanced;
-    cancelled.cancel();
-    const left = start + 30_000 - clock.now();
-    await vi.advanceTimersByTimeAsync(left - 1);
-    expect(fired).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(fired).toEqual([30_000]);
-  });
-
-  test("sooner when the clock is set to run faster, and not while it is paused", async () => {
-    useFakeTimers();
-    const clock = newClock(openTestStore());
-    clock.start();
-    let fired = 0;
-    clock.schedule(clock.now() + 60_000, () => void (fired += 1));
-    clock.set("paused");
-    await vi.advanceTimersByTimeAsync(120_000);
-    expect(fired).toBe(0);
-    clock.set("faster", 60);
-    await vi.advanceTimersByTimeAsync(999);
-    expect(fired).toBe(0);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(fired).toBe(1);
-  });
-});
-
 test("a mode that cannot be stored is not set", () => {
   const one = openTestStore();
   const clock = startClock(one);
@@ -200,4 +114,129 @@ test("a mode that cannot be stored is not set", () => {
   expect(clock.state()).toMatchObject({ mode: "faster", speed: 10 });
   one.db.exec("DROP TRIGGER refuse");
   expect(clock.set("paused")).toMatchObject({ mode: "paused" });
+});
+
+describe("a start takes up the time that was stored", () => {
+  const stored = { now: midnight - 7000, wallAt: midnight - 5000, mode: "real", speed: 1 } as const;
+
+  test.for([
+    ["real, after a stop", { ...stored, stopped: true }, midnight - 2000],
+    ["real, after a kill", { ...stored }, midnight - 2000],
+    ["real, after a kill a moment ago", { ...stored, wallAt: midnight - 400 }, midnight - 6000],
+    ["real, with the machine's clock set back", { ...stored, wallAt: midnight + 5000, stopped: true }, midnight - 7000],
+    ["faster, which passed as slowly as the machine's while it was away", { ...stored, mode: "faster", speed: 20 }, midnight + 18_000],
+    ["paused", { ...stored, mode: "paused" }, midnight - 7000],
+  ] as const)("%s", ([, clock, now]) => {
+    useFakeTimers();
+    const one = openTestStore();
+    one.store.saveClock(clock);
+    const started = newClock(one);
+    expect(started.now()).toBe(now);
+    expect(started.state()).toMatchObject({ mode: clock.mode, speed: clock.mode === "faster" ? 20 : 1 });
+    expect(started.isRunning()).toBe(clock.mode !== "paused");
+  });
+});
+
+describe("the time is stored", () => {
+  test("ahead of what is shown, and only when it is shown: once a second, at any speed", () => {
+    useFakeTimers();
+    const one = openTestStore();
+    const clock = startClock(one);
+    const saves = vi.spyOn(one.store, "saveClock");
+    vi.setSystemTime(midnight + 1000);
+    clock.now();
+    expect(saves).toHaveBeenCalledTimes(0);
+    vi.setSystemTime(midnight + 1001);
+    clock.now();
+    clock.now();
+    expect(saves).toHaveBeenCalledTimes(1);
+    expect(one.store.loadClock()).toEqual({ now: midnight + 1001, wallAt: midnight + 1001, mode: "real", speed: 1 });
+    clock.set("faster", 60);
+    saves.mockClear();
+    vi.setSystemTime(midnight + 2001);
+    clock.now();
+    expect(saves).toHaveBeenCalledTimes(0);
+    vi.setSystemTime(midnight + 2002);
+    expect(clock.now()).toBe(midnight + 1001 + 60_060);
+    expect(saves).toHaveBeenCalledTimes(1);
+  });
+
+  test("once a second by itself while it runs faster, and not in another mode or after the stop", () => {
+    useFakeTimers();
+    const one = openTestStore();
+    const clock = startClock(one);
+    const saves = vi.spyOn(one.store, "saveClock");
+    vi.advanceTimersByTime(5000);
+    expect(saves).toHaveBeenCalledTimes(0);
+    clock.set("faster", 2);
+    clock.set("faster", 3);
+    saves.mockClear();
+    vi.advanceTimersByTime(3000);
+    expect(saves).toHaveBeenCalledTimes(3);
+    clock.set("real");
+    saves.mockClear();
+    vi.advanceTimersByTime(3000);
+    expect(saves).toHaveBeenCalledTimes(0);
+    clock.set("faster", 2);
+    clock.stop();
+    expect(one.store.loadClock()).toMatchObject({ mode: "faster", speed: 2, stopped: true });
+    expect(vi.getTimerCount()).toBe(0);
+    vi.setSystemTime(midnight + hour);
+    clock.now();
+    expect(saves).toHaveBeenCalledTimes(3);
+  });
+
+  test("at each jump of an advance, and when it ends", async () => {
+    const one = openTestStore();
+    const clock = startClock(one);
+    clock.set("paused");
+    const before = clock.now();
+    clock.schedule(before + 1000, () => undefined);
+    await clock.advance({ byMs: 5000 });
+    expect(one.store.loadClock()).toMatchObject({ now: before + 5000, mode: "paused" });
+  });
+
+  test("or why not is known until it is, and is reported; the clock goes on", () => {
+    useFakeTimers();
+    const one = openTestStore();
+    const reported: unknown[] = [];
+    const clock = startClock(one, { report: (error) => reported.push(error) });
+    const full = Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+    vi.spyOn(one.store, "saveClock").mockImplementationOnce(() => {
+      throw full;
+    });
+    vi.setSystemTime(midnight + 1500);
+    expect([clock.now(), reported, clock.trouble?.code]).toEqual([midnight + 1500, [full], "store_unavailable"]);
+    vi.setSystemTime(midnight + 3000);
+    expect([clock.now(), reported.length, clock.trouble]).toEqual([midnight + 3000, 1, null]);
+  });
+
+  test("and a jump that cannot be stored is not made", async () => {
+    const one = openTestStore();
+    const clock = startClock(one);
+    clock.set("paused");
+    const before = clock.now();
+    vi.spyOn(one.store, "saveClock").mockImplementationOnce(() => {
+      throw new Error("no room");
+    });
+    await expect(clock.advance({ byMs: 1000 })).rejects.toThrow("no room");
+    expect(clock.state()).toMatchObject({ now: before, advance: null });
+    expect(await clock.advance({ byMs: 1000 })).toMatchObject({ state: { now: before + 1000 } });
+  });
+});
+
+test("a speed belongs to the mode that runs faster, which is ten times as fast without one", () => {
+  useFakeTimers();
+  const changes: unknown[] = [];
+  const clock = startClock(openTestStore(), { onChange: (advance) => void changes.push(advance) });
+  expect(clock.set("real", 2)).toMatchObject({ status: 400 });
+  expect(clock.set("paused", 0)).toMatchObject({ status: 400 });
+  expect(changes).toEqual([]);
+  expect(clock.set("real", 1)).toMatchObject({ mode: "real", speed: 1 });
+  expect(clock.set("faster")).toMatchObject({ mode: "faster", speed: 10 });
+  expect(changes).toEqual([null, null]);
+  vi.setSystemTime(midnight + 100);
+  expect(clock.set("paused")).toEqual({ now: midnight + 1000, mode: "paused", speed: 1, nextDueAt: null, advance: null });
+  vi.setSystemTime(midnight + 200);
+  expect([clock.now(), clock.isRunning()]).toEqual([midnight + 1000, false]);
 });

@@ -11,7 +11,6 @@ import { storeFailure } from "../store-failure.ts";
 import { monotonic, startIdleTimer, startTimer, wallClockNow, type RealTimer } from "../real-time.ts";
 import type { Activity, Work } from "./activity.ts";
 import { Advances } from "./advances.ts";
-import { Timers, type Timer } from "./clock.ts";
 import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, Clock, ClockMode, ClockState, ClockTimer, ScheduleOptions } from "./clock.ts";
 
 /** Platform timers do not count a laptop's sleep, so a long wait is checked this often. */
@@ -32,7 +31,7 @@ type PipelineClockOptions = {
   work: ConstructorParameters<typeof Advances>[0]["work"];
   /** Due times were missed by a long time. Called before the timers fire. */
   onOverdue: () => void;
-  /** With the progress of the advance under way. */
+  /** With the progress of the running advance. */
   onChange: (advance: AdvanceProgress | null) => void;
   report: (error: unknown) => void;
 };
@@ -182,7 +181,7 @@ export class PipelineClock implements Clock {
     return this.#advances.run(target, caller);
   }
 
-  /** Ends the advance under way, and those that wait for it. */
+  /** Ends the running advance and all queued ones. */
   cancelAdvance(): ClockState {
     this.#advances.endAll("cancelled");
     return this.state();
@@ -234,7 +233,11 @@ export class PipelineClock implements Clock {
     if (this.#standing || this.#mode === "paused") return;
     this.#platformTimer = startTimer(Math.min(Math.ceil(wait / this.#speed), longestWaitMs), () => {
       const due = this.#timers.next();
-      if (due !== undefined && (this.now() - due.at) / this.#speed > overdueAfterMs) this.#options.onOverdue();
+      try {
+        if (due !== undefined && (this.now() - due.at) / this.#speed > overdueAfterMs) this.#options.onOverdue();
+      } catch (error) {
+        this.#options.report(error);
+      }
       this.#arm();
     });
   }
@@ -288,5 +291,49 @@ export class PipelineClock implements Clock {
       this.#saveOrReport();
       this.#saveOften();
     });
+  }
+}
+
+type Timer = { at: number; background: boolean; run: () => void };
+
+/** Timers in the order in which they are due; those of one time in the order in which they were set. */
+class Timers {
+  /** Latest first, so that the next one is removed from the end. */
+  #sorted: Timer[] = [];
+  #foreground = 0;
+
+  add(timer: Timer): void {
+    let low = 0;
+    let high = this.#sorted.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#sorted[middle]?.at ?? 0) > timer.at) low = middle + 1;
+      else high = middle;
+    }
+    this.#sorted.splice(low, 0, timer);
+    if (!timer.background) this.#foreground += 1;
+  }
+
+  remove(timer: Timer): void {
+    const place = this.#sorted.indexOf(timer);
+    if (place < 0) return;
+    this.#sorted.splice(place, 1);
+    if (!timer.background) this.#foreground -= 1;
+  }
+
+  next(): Timer | undefined {
+    return this.#sorted.at(-1);
+  }
+
+  takeDue(now: number): Timer | undefined {
+    const next = this.next();
+    if (next === undefined || next.at > now) return undefined;
+    this.#sorted.pop();
+    if (!next.background) this.#foreground -= 1;
+    return next;
+  }
+
+  hasForeground(): boolean {
+    return this.#foreground > 0;
   }
 }

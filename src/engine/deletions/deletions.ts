@@ -4,20 +4,18 @@
  * accepted. Messages that were accepted before are first applied to the profiles.
  */
 
-import type { DeletionState } from "../../domain/deletion.ts";
+import { isSettled, type DeletionState } from "../../domain/states.ts";
 import { nameOf } from "../../domain/facts.ts";
 import { deletionIds, messageIds, type DeletionId, type MessageRowId } from "../../domain/ids.ts";
-import { conflict, notFound } from "../../domain/problem.ts";
-import { isSettled } from "../../domain/states.ts";
+import { conflict, notFound, problem } from "../../domain/problem.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Change, ChangeFeed, Changes } from "../pipeline.ts";
-import type { Deletions, DeletionView } from "../profile-pipeline.ts";
+import type { Deletions, DeletionView, Suppressions } from "../profile-pipeline.ts";
 import type { Atomically, Deletion, DeletionStore } from "../profile-ports.ts";
 import { createStopping } from "../stopping.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { createDeleteUsers, type DeleteUsersOptions } from "./delete-users.ts";
-import type { SuppressionControl } from "./suppressions.ts";
 
 /** Users deleted between two turns of the event loop. */
 const slice = 50;
@@ -242,6 +240,44 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
     stop(): void {
       stopped = true;
       retry?.cancel();
+    },
+  };
+}
+
+type SuppressionsOptions = {
+  store: Pick<DeletionStore, "suppressedUsers" | "suppress" | "lift" | "suppressions">;
+  now: () => number;
+  changes: Changes;
+};
+
+type SuppressionControl = Suppressions & {
+  isSuppressed(userId: string): boolean;
+  /** Within a transaction of the caller, who calls `reload` when it fails. */
+  suppress(userIds: readonly string[], deletion: DeletionId): void;
+  reload(): void;
+};
+
+/** Users whose messages are no longer accepted: in the store, and in memory because every message is checked. */
+export function createSuppressions({ store, now, changes }: SuppressionsOptions): SuppressionControl {
+  let users = new Set(store.suppressedUsers());
+  return {
+    isSuppressed: (userId) => users.has(nameOf(userId)),
+    suppress(userIds, deletion) {
+      for (const userId of userIds) {
+        store.suppress(userId, now(), deletion);
+        users.add(userId);
+      }
+      changes.noteMany("suppressions", userIds, (userId) => userId, true);
+    },
+    reload() {
+      users = new Set(store.suppressedUsers());
+    },
+    list: (search, limit, after) => store.suppressions(search, limit, after),
+    lift(userId) {
+      if (!store.lift(userId)) return problem(404, "not_found", `The user ${JSON.stringify(userId)} is not suppressed.`);
+      users.delete(userId);
+      changes.note("suppressions", userId);
+      return null;
     },
   };
 }

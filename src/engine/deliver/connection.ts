@@ -119,7 +119,7 @@ export class Connection {
 
   abort(exchange: RunningExchange, reason: EndOfExchange): void {
     if (this.#exchange !== exchange) return;
-    if (reason === "stopped") this.#finish(connectionError("stopped", "Hookyard was stopped while this attempt was under way."));
+    if (reason === "stopped") this.#finish(connectionError("stopped", "Hookyard was stopped while this attempt was in progress."));
     else this.#finish(deadlineFailure(reason.timeoutMs, this.target, this.#stage, this.#progress()));
   }
 

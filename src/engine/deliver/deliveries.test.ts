@@ -1,42 +1,173 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import type { DestinationId } from "../../domain/ids.ts";
+import type { DeliveryId, DestinationId, JobId } from "../../domain/ids.ts";
+import type { DeliveryState } from "../../domain/states.ts";
 import { moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
 import { Activity } from "../clock/activity.ts";
 import { nextTurn } from "../real-time.ts";
 import { createDeliveries } from "./deliveries.ts";
 
-test("a retry of all that the store refuses leaves no work open", async () => {
+/** Two destinations, and so many failed deliveries of the first. */
+function startDeliveries(failed: number) {
   const { db, store } = openTestStore();
-  store.insertDestination({
-    name: "One",
-    enabled: true,
-    sourceIds: [],
-    webhooks: [],
-    sharedSecret: null,
-    retryProfile: "documented",
-    payload: "documented",
-    createdAt: startOfTime,
-  });
-  store.commit([request([{ to: [1] }])]);
-  const [claimed] = store.claim(1 as DestinationId, startOfTime, 1);
-  if (claimed === undefined) throw new Error("nothing was queued");
-  store.record([], [moveTo(claimed.id, "failed")]);
+  for (const name of ["One", "Other"]) {
+    store.insertDestination({
+      ...{ name, enabled: true, sourceIds: [], webhooks: [], sharedSecret: null },
+      ...{ retryProfile: "documented", payload: "documented", createdAt: startOfTime },
+    });
+  }
+  const changes = createChangeFeed();
+  onTestFinished(() => changes.stop());
   const activity = new Activity();
-  const reported: unknown[] = [];
+  const seen = { kicks: 0, reported: [] as unknown[], noted: [] as string[] };
   const deliveries = createDeliveries({
     store,
     clock: createSteppedClock(startOfTime),
     activity,
-    changes: createChangeFeed(),
-    kick: () => {},
-    report: (error) => reported.push(error),
+    changes: { ...changes, note: (area, id) => void seen.noted.push(`${area} ${id}`) },
+    kick: () => void (seen.kicks += 1),
+    report: (error) => seen.reported.push(error),
   });
-  db.exec("CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END");
-  const { id } = deliveries.retryAll({});
+  const one = {
+    db,
+    store,
+    activity,
+    deliveries,
+    seen,
+    /** One that is in a state. */
+    add(state: DeliveryState, to = 1): DeliveryId {
+      store.commit([request([{ to: [to] }])]);
+      const id = store.newestRows().delivery as DeliveryId;
+      if (state !== "queued") store.claim(to as DestinationId, startOfTime, 1000);
+      if (state !== "queued" && state !== "sending") store.record([], [moveTo(id, state, state === "waiting" ? startOfTime + 9000 : null)]);
+      return id;
+    },
+  };
+  store.commit([request(Array.from({ length: failed }, () => ({ to: [1] })))]);
+  const claimed = store.claim(1 as DestinationId, startOfTime, failed);
+  store.record(
+    [],
+    claimed.map(({ id }) => moveTo(id, "failed")),
+  );
+  return one;
+}
+
+const countOf = ({ store }: ReturnType<typeof startDeliveries>, state: DeliveryState): number => store.countByState()[state];
+
+test("a retry of all requeues two hundred in a turn, newest first, as work, and says how far it is", async () => {
+  const one = startDeliveries(450);
+  const job = one.deliveries.retryAll({});
+  const { id } = job;
+  expect(job).toMatchObject({ state: "running", total: 450 });
+  const progress: number[] = [];
+  while (one.deliveries.retryJob(id)?.state === "running") {
+    if (progress.at(-1) !== job.done) progress.push(job.done);
+    await nextTurn();
+  }
+  expect(progress).toEqual([200, 400, 450]);
+  expect(job).toEqual({ id, state: "done", total: 450, done: 450, retried: 450 });
+  expect([countOf(one, "queued"), one.seen.kicks, one.activity.isQuiet(true)]).toEqual([450, 3, true]);
+  expect(one.seen.noted).toEqual(Array.from({ length: 5 }, () => "jobs job_000000001"));
+});
+
+test("newer ones come first, and those that moved meanwhile are left as they are", async () => {
+  const one = startDeliveries(201);
+  const job = one.deliveries.retryAll({ state: "failed" });
+  const { state } = one.store.delivery(1 as DeliveryId) ?? {};
+  expect([state, countOf(one, "queued")]).toEqual(["failed", 200]);
+  one.store.record([], [moveTo(1 as DeliveryId, "cancelled")]);
+  while (job.state === "running") await nextTurn();
+  expect(job).toMatchObject({ state: "done", total: 201, done: 200, retried: 200 });
+});
+
+test("it takes what can be retried, of one destination or state when the filter says so", async () => {
+  const one = startDeliveries(0);
+  for (const state of ["waiting", "failed", "expired", "cancelled", "delivered", "sending"] as const) one.add(state);
+  one.add("queued");
+  one.add("failed", 2);
+  one.add("failed", 3);
+  const { deliveries } = one;
+  expect(
+    [
+      {},
+      { destinationId: 1 as DestinationId },
+      { state: "failed" as const },
+      { state: "delivered" as const },
+      { destinationId: 3 as DestinationId },
+    ].map((filter) => deliveries.countRetryable(filter)),
+  ).toEqual([5, 4, 2, 0, 0]);
+  const job = deliveries.retryAll({ destinationId: 2 as DestinationId });
+  while (job.state === "running") await nextTurn();
+  expect([job.done, countOf(one, "failed"), countOf(one, "queued")]).toEqual([1, 2, 2]);
+});
+
+test("it can be cancelled between two slices, and ends with Hookyard", async () => {
+  for (const end of ["cancel", "stop"] as const) {
+    const one = startDeliveries(450);
+    const job = one.deliveries.retryAll({});
+    if (end === "cancel") expect(one.deliveries.cancelRetryJob(job.id)).toBe(job);
+    else one.deliveries.stop();
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    expect([job.state, job.done, countOf(one, "queued")]).toEqual(["cancelled", 200, 200]);
+  }
+});
+
+test("the newest hundred that have ended are kept, and those that run; newest first", async () => {
+  const one = startDeliveries(201);
+  const running = one.deliveries.retryAll({});
+  for (let job = 0; job < 102; job += 1) one.deliveries.retryAll({ state: "delivered" });
   await nextTurn();
-  expect(reported).toHaveLength(1);
-  expect(deliveries.retryJob(id)?.state).toBe("cancelled");
-  expect(activity.isQuiet(true)).toBe(true);
+  const last = one.deliveries.retryAll({ state: "delivered" });
+  const jobs = one.deliveries.retryJobs();
+  expect([jobs.length, jobs[0]?.id, jobs.at(-2)?.id]).toEqual([102, last.id, 4]);
+  expect([jobs.at(-1) === running, one.deliveries.retryJob(3 as JobId)]).toEqual([true, undefined]);
+  expect(one.deliveries.cancelRetryJob(2 as JobId)).toMatchObject({ status: 404 });
+  while (last.state === "running") await nextTurn();
+  expect(one.deliveries.cancelRetryJob(last.id)).toMatchObject({ state: "done" });
+});
+
+test("a retry of all that the store refuses leaves no work open", async () => {
+  const one = startDeliveries(1);
+  one.db.exec("CREATE TRIGGER full BEFORE INSERT ON transitions BEGIN SELECT RAISE(ABORT, 'full'); END");
+  const { id } = one.deliveries.retryAll({});
+  await nextTurn();
+  expect(one.seen.reported).toHaveLength(1);
+  expect(one.deliveries.retryJob(id)?.state).toBe("cancelled");
+  expect(one.activity.isQuiet(true)).toBe(true);
+});
+
+test("a user retries what has not ended well, and cancels what has not begun", () => {
+  const one = startDeliveries(0);
+  const { deliveries } = one;
+  const answers = (act: "retry" | "cancel") =>
+    (["queued", "waiting", "failed", "expired", "cancelled", "delivered", "sending"] as const).map((state) => {
+      const answer = deliveries[act](one.add(state));
+      return "code" in answer ? answer.code : answer.state;
+    });
+  expect(answers("retry")).toEqual(["queued", "queued", "queued", "queued", "queued", "already_delivered", "being_sent"]);
+  expect(one.seen.kicks).toBe(4);
+  expect(answers("cancel")).toEqual(["cancelled", "cancelled", "already_over", "already_over", "cancelled", "already_over", "being_sent"]);
+  expect(one.seen.kicks).toBe(6);
+  for (const act of ["retry", "cancel"] as const) expect(deliveries[act](999 as DeliveryId)).toMatchObject({ status: 404 });
+  expect(deliveries.retry(one.add("failed", 3))).toMatchObject({ status: 409, code: "destination_deleted" });
+});
+
+test("the deliveries of a deleted destination are cancelled, queued and waiting ones, however many", () => {
+  const one = startDeliveries(450);
+  one.store.record(
+    [],
+    Array.from({ length: 450 }, (_, nth) =>
+      moveTo((nth + 1) as DeliveryId, nth % 2 === 0 ? "queued" : "waiting", nth % 2 === 0 ? null : startOfTime),
+    ),
+  );
+  one.add("queued", 2);
+  one.deliveries.cancelOrphans([1 as DestinationId, 2 as DestinationId]);
+  expect(countOf(one, "cancelled")).toBe(0);
+  one.deliveries.cancelOrphans([2 as DestinationId]);
+  expect([countOf(one, "cancelled"), countOf(one, "queued")]).toEqual([450, 1]);
+  expect(one.store.deliveryDetails(1 as DeliveryId)?.transitions.at(-1)).toMatchObject({
+    state: "cancelled",
+    reason: "destination_deleted",
+  });
 });

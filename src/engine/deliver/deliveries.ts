@@ -33,7 +33,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
   cancelOf(destination: DestinationId): void;
   /** Cancels those of destinations that were deleted while Hookyard was stopping. */
   cancelOrphans(known: readonly DestinationId[]): void;
-  /** Ends the retry jobs under way, before the store is closed. */
+  /** Ends the running retry jobs before the store closes. */
   stop(): void;
 } {
   const { store } = options;
@@ -43,11 +43,11 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       const delivery = store.delivery(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
       if (delivery.state === "sending")
-        return conflict("being_sent", "The delivery is being sent right now, and is never sent twice at once.");
+        return conflict("being_sent", "The delivery is being sent. Hookyard never sends it twice at the same time.");
       if (delivery.state === "delivered")
         return conflict("already_delivered", "The delivery has been delivered. Replay its message to send it again.");
       if (destinationsOf(store, delivery).length === 0)
-        return conflict("destination_deleted", "The destination has been deleted, so this delivery has nowhere to go.");
+        return conflict("destination_deleted", "The destination has been deleted, so this delivery cannot be sent.");
       if (delivery.state !== "queued") record([delivery], "queued", "retry_now", options);
       return store.delivery(id) ?? notFound("delivery", deliveryIds.format(id));
     },
@@ -55,8 +55,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries & {
       const delivery = store.delivery(id);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
       if (delivery.state === "cancelled") return delivery;
-      if (delivery.state === "sending")
-        return conflict("being_sent", "The delivery is being sent right now. Cancel it when the round has ended.");
+      if (delivery.state === "sending") return conflict("being_sent", "The delivery is being sent. Cancel it when the round has ended.");
       if (delivery.state !== "queued" && delivery.state !== "waiting") {
         return conflict("already_over", `The delivery is ${delivery.state}, so it cannot be cancelled.`);
       }

@@ -1,6 +1,9 @@
-import { expect, onTestFinished, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { until } from "../../../test/support/running-app.ts";
+import { startReceiver } from "../../../test/support/webhook-receiver.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import type { DeliveryId } from "../../domain/ids.ts";
+import type { Settings } from "../../domain/configuration.ts";
+import type { DeliveryId, DestinationId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { attempt, expectConsistent, moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
@@ -61,4 +64,259 @@ test("while the store refuses records, held deliveries whose window has ended ar
   expect(expired.all()).toEqual([1, 2]);
   expect(reported).toHaveLength(1);
   expectConsistent(db);
+});
+
+afterEach(() => void vi.useRealTimers());
+
+/** A scheduler with one destination, whose receiver answers as it is told. */
+async function startScheduler(answer: Parameters<typeof startReceiver>[0], settings: Partial<Settings> = {}) {
+  const { db, store } = openTestStore();
+  const clock = createSteppedClock(startOfTime);
+  const changes = createChangeFeed();
+  const configuration = createConfiguration({ store, now: () => clock.now(), changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  configuration.updateSettings(settings);
+  const receiver = await startReceiver(answer);
+  const destination = configuration.createDestination({ name: "One", sourceIds: [], webhooks: [{ url: receiver.url, headers: {} }] });
+  if (isProblem(destination)) throw new Error(destination.message);
+  const reported: unknown[] = [];
+  const activity = new Activity();
+  const attempts: number[] = [];
+  const scheduler = new DeliveryScheduler({
+    ...{ store, configuration, clock, activity, changes, holds: new Holds(), trust: createTrust() },
+    onAttempts: (count) => void attempts.push(count),
+    report: (error) => reported.push(error),
+  });
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await receiver.stop();
+    await scheduler.stop();
+    changes.stop();
+  });
+  return {
+    ...{ db, store, clock, configuration, receiver, destination, reported, activity, scheduler },
+    /** Attempts that were recorded. */
+    attempts: () => attempts.reduce((sum, count) => sum + count, 0),
+    commit(count: number): void {
+      const committed = store.commit([request(Array.from({ length: count }, () => ({ to: [destination.id] })))]);
+      scheduler.onCommitted(committed.flat(), "own");
+    },
+    count: () => store.countByState(),
+  };
+}
+
+type Running = Awaited<ReturnType<typeof startScheduler>>;
+
+const full = (): Error => Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+
+/** Throws at the next claims. */
+function refuseClaims({ store }: Running, ...errors: Error[]): void {
+  const { claim } = store;
+  store.claim = (...args) => {
+    const error = errors.shift();
+    if (error !== undefined) throw error;
+    return claim(...args);
+  };
+}
+
+test("what fails in the middle is reported, unless it is the store's, and tried again after a second", async () => {
+  const one = await startScheduler(200);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  refuseClaims(one, new Error("odd"), full());
+  one.commit(1);
+  await nextTurn();
+  expect([one.reported, one.activity.isQuiet(true)]).toEqual([[new Error("odd")], true]);
+  one.scheduler.kick();
+  await nextTurn();
+  expect(one.reported).toHaveLength(1);
+  vi.advanceTimersByTime(999);
+  await nextTurn();
+  expect(one.count()).toMatchObject({ queued: 1 });
+  vi.advanceTimersByTime(1);
+  await nextTurn();
+  expect(one.count()).toMatchObject({ queued: 0, sending: 1 });
+  vi.useRealTimers();
+  await one.activity.whenQuiet();
+  expect([one.count().delivered, one.receiver.requests.length, one.scheduler.attemptsMade, one.attempts()]).toEqual([1, 1, 1, 1]);
+});
+
+test("a stop while it waits for another try leaves no timer", async () => {
+  const one = await startScheduler(200);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  refuseClaims(one, full(), full());
+  one.scheduler.kick();
+  await nextTurn();
+  one.scheduler.kick();
+  await nextTurn();
+  expect(vi.getTimerCount()).toBe(1);
+  await one.scheduler.stop();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("kicks of one turn look once, and are work until then; an arrival's adds nothing to an own one", async () => {
+  const one = await startScheduler(200);
+  let looks = 0;
+  const { nextDueAt } = one.store;
+  one.store.nextDueAt = (...args) => {
+    looks += 1;
+    return nextDueAt(...args);
+  };
+  one.activity.beginAdvance();
+  const { signal } = new AbortController();
+  one.scheduler.kick("arrival");
+  let isOver = false;
+  void one.activity.whenOwnQuiet({ waits: () => false, signal }).then(() => (isOver = true));
+  one.scheduler.kick("arrival");
+  one.scheduler.kick("own");
+  one.scheduler.kick("own");
+  one.scheduler.kick("arrival");
+  expect([one.activity.isQuiet(true), isOver]).toEqual([false, false]);
+  await nextTurn();
+  await nextTurn();
+  expect([looks, one.activity.isQuiet(true), isOver]).toEqual([1, true, true]);
+});
+
+test("three times as many are claimed as a lane has connections, 128 at once, and more as those end", async () => {
+  const kept: (() => void)[] = [];
+  const one = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 2 });
+  one.commit(20);
+  await until(() => kept.length === 2);
+  expect(one.count()).toMatchObject({ sending: 6, queued: 14 });
+  expect(one.scheduler.hasQueued()).toBe(true);
+  kept.shift()?.();
+  await until(() => one.count().delivered === 1);
+  await until(() => one.count().sending === 6);
+  one.configuration.updateSettings({ laneConnections: 64 });
+  one.receiver.answer = 200;
+  one.scheduler.kick();
+  await nextTurn();
+  for (const answer of kept.splice(0)) answer();
+  await until(() => one.count().delivered === 20);
+  await one.activity.whenQuiet();
+  expect(one.scheduler.hasQueued()).toBe(false);
+
+  const many = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 64 });
+  const claims: number[] = [];
+  const { claim } = many.store;
+  many.store.claim = (destination, now, limit) => {
+    const claimed = claim(destination, now, limit);
+    claims.push(claimed.length);
+    return claimed;
+  };
+  many.commit(300);
+  await until(() => kept.length === 64);
+  expect([claims.slice(0, 2), many.count().sending]).toEqual([[128, 64], 192]);
+});
+
+test("one timer waits for the earliest due time, and moves when that does", async () => {
+  const one = await startScheduler(503);
+  const { id } = one.destination;
+  one.store.commit([request(Array.from({ length: 3 }, () => ({ to: [id] })))]);
+  const claimed = one.store.claim(id, startOfTime, 3).map((delivery) => delivery.id);
+  const wait = (nth: number, ms: number): void => one.store.record([], [moveTo(claimed[nth] as DeliveryId, "waiting", startOfTime + ms)]);
+  const look = async (): Promise<number[]> => {
+    one.scheduler.kick();
+    await nextTurn();
+    return one.clock.scheduled().map((at) => at - startOfTime);
+  };
+  expect(await look()).toEqual([]);
+  wait(0, 5000);
+  expect(await look()).toEqual([5000]);
+  wait(1, 9000);
+  expect(await look()).toEqual([5000]);
+  wait(2, 1000);
+  expect(await look()).toEqual([1000]);
+  one.clock.advanceBy(1000);
+  await until(() => one.receiver.requests.length === 1);
+  await one.activity.whenQuiet();
+  expect(one.clock.scheduled()[0]).toBe(startOfTime + 5000);
+  one.configuration.deleteDestination(id);
+  expect(await look()).toEqual([]);
+  one.scheduler.kick();
+  await one.scheduler.stop();
+  expect(one.clock.scheduled()).toEqual([]);
+});
+
+test("a start queues what was being sent, and spaces out what is overdue, four a second, within a minute", async () => {
+  for (const [count, last] of [
+    [9, 2],
+    [400, 60],
+  ] as const) {
+    const one = await startScheduler((response) => void response.socket?.pause());
+    const { id } = one.destination;
+    one.store.commit([request(Array.from({ length: count + 1 }, () => ({ to: [id] })))]);
+    const claimed = one.store.claim(id, startOfTime, count + 1).slice(1);
+    one.store.record(
+      [],
+      claimed.map((delivery) => moveTo(delivery.id, "waiting", startOfTime - 9000)),
+    );
+    one.scheduler.start();
+    const dueAt = one.db.prepare("SELECT next_attempt_at FROM deliveries WHERE next_attempt_at IS NOT NULL ORDER BY 1").pluck();
+    const times = (dueAt.all() as number[]).map((at) => at - startOfTime);
+    expect([times.length, one.count().queued]).toEqual([count, 1]);
+    const seconds = times.map((at) => at / 1000);
+    expect(seconds.at(-1)).toBe(last);
+    if (count === 9) expect(seconds).toEqual([0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    await nextTurn();
+    expect(one.count().queued).toBe(0);
+  }
+});
+
+test("a stop gives attempts three seconds, records those that end, and nothing of those that do not", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const kept: (() => void)[] = [];
+  const one = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 2 });
+  one.commit(5);
+  while (kept.length < 2) await nextTurn();
+  let isOver = false;
+  const stopped = one.scheduler.stop().then(() => (isOver = true));
+  kept[0]?.();
+  while (one.scheduler.attemptsMade === 0) {
+    one.scheduler.kick();
+    await nextTurn();
+  }
+  vi.advanceTimersByTime(2_999);
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+  expect([isOver, one.receiver.requests.length]).toEqual([false, 2]);
+  vi.advanceTimersByTime(1);
+  await stopped;
+  expect(one.count()).toMatchObject({ delivered: 1, sending: 4 });
+  expect([one.attempts(), one.activity.isQuiet(true), vi.getTimerCount() <= 1]).toEqual([1, true, true]);
+});
+
+test("a reset stops what is under way without a record, and what is sent afterwards is delivered", async () => {
+  const kept: (() => void)[] = [];
+  const one = await startScheduler((response) => void kept.push(() => response.end()), { laneConnections: 1 });
+  one.commit(3);
+  await until(() => kept.length === 1);
+  await one.scheduler.clear(() => one.store.clearMessages());
+  await one.activity.whenQuiet();
+  expect([one.count().sending, one.attempts(), one.scheduler.hasOwnWork()]).toEqual([0, 0, false]);
+  await expect(
+    one.scheduler.clear(() => {
+      throw new Error("not empty");
+    }),
+  ).rejects.toThrow("not empty");
+  one.receiver.answer = 200;
+  one.commit(4);
+  await until(() => one.count().delivered === 4);
+  expect([one.reported, one.attempts()]).toEqual([[], 4]);
+});
+
+test("a disabled destination's deliveries wait for the end of the earliest window, next to what is due", async () => {
+  const { db, store, clock, scheduler } = startWithHeld();
+  scheduler.start();
+  await nextTurn();
+  const [end] = clock.scheduled();
+  expect(clock.scheduled()).toHaveLength(1);
+  store.record([attempt(2 as DeliveryId, { status: 503, startedAt: startOfTime + 60_000 })], []);
+  db.exec(`UPDATE deliveries SET first_attempt_at = first_attempt_at + 60000 WHERE id = 2`);
+  clock.advanceBy((end ?? 0) - startOfTime - 1);
+  await nextTurn();
+  expect(store.countByState()).toMatchObject({ waiting: 2, expired: 0 });
+  clock.advanceBy(1);
+  await nextTurn();
+  await nextTurn();
+  expect(store.countByState()).toMatchObject({ waiting: 1, expired: 1 });
+  expect(clock.scheduled()).toEqual([(end ?? 0) + 60_000]);
+  expect(store.destinationsWithWork()).toEqual([2 as DestinationId]);
 });

@@ -3,19 +3,18 @@
  * a round with each; the recorder stores the results in batches. Then it asks the store for the next due time and sleeps.
  *
  * A delivery is `sending` in the store from the moment it is claimed, and has a round for as long as an attempt of it
- * is under way: it is never claimed twice.
+ * is in progress: it is never claimed twice.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
-import type { MessageRowId } from "../../domain/ids.ts";
+import type { MessageRowId, DestinationId } from "../../domain/ids.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
 import type { CommittedMessage, DeliveryStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
-import { createLanes, type Lanes } from "./lanes.ts";
-import { OwnDeliveries } from "./own-deliveries.ts";
+import { createLanes, type Lanes } from "./sender.ts";
 import { Recorder } from "./recorder.ts";
 import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { Trust } from "./dial.ts";
@@ -30,7 +29,7 @@ const claimAtOnce = 128;
 const overdueGapMs = 250;
 const overdueSpreadMs = 60_000;
 
-/** How long a stop waits for attempts under way. */
+/** How long a stop waits for attempts in progress. */
 const drainMs = 3000;
 
 type DeliverySchedulerOptions = {
@@ -124,7 +123,7 @@ export class DeliveryScheduler {
 
   /**
    * Whether anything of an advance's own is queued, sending or waiting that the clock or the network can still move, or an
-   * attempt is under way beside one that succeeded.
+   * attempt is in progress beside one that succeeded.
    */
   hasOwnWork(): boolean {
     return this.#rounds.hasOwn || this.#own.areUnsettled();
@@ -149,7 +148,7 @@ export class DeliveryScheduler {
     return enabled.some(({ id }) => this.#options.store.countRunnable(id, this.#options.clock.now(), 1) > 0);
   }
 
-  /** Stops what is under way without recording it, lets `empty` empty the store, and goes on. */
+  /** Stops all attempts without recording them, lets `empty` empty the store, and continues. */
   async clear(empty: () => void): Promise<void> {
     this.#stopping = true;
     try {
@@ -246,5 +245,70 @@ export class DeliveryScheduler {
       this.kick();
     });
     this.#dueTimer = { at, timer };
+  }
+}
+
+type OwnDeliveriesOptions = {
+  store: Pick<DeliveryStore, "newestRows" | "hasRunnableUpTo" | "hasUnsettledUpTo" | "unsettledOf">;
+  destinations: () => Destination[];
+  clock: Pick<Clock, "now">;
+  activity: Activity;
+};
+
+const noAdvance = { message: Infinity, delivery: Infinity };
+
+/**
+ * Which deliveries an advance of the clock waits for: its own, which are those that existed when it began and those that the
+ * pipeline created since. Deliveries of messages that arrived meanwhile are arrivals: they are sent and retried like any
+ * other, but the advance does not wait for them. Without an advance all deliveries are own.
+ */
+class OwnDeliveries {
+  readonly #options: OwnDeliveriesOptions;
+  /** The newest rows when the advance began. */
+  #newest = noAdvance;
+  /** The newest of the advance's own deliveries: up to here, deliveries are claimed in order. */
+  #upTo = Infinity;
+  /** The advance's own messages since, oldest first, without settled ones at the front. */
+  readonly #later = new Set<MessageRowId>();
+
+  constructor(options: OwnDeliveriesOptions) {
+    this.#options = options;
+    options.activity.onAdvance((isUnderWay) => {
+      this.#newest = isUnderWay ? options.store.newestRows() : noAdvance;
+      this.#upTo = this.#newest.delivery;
+      this.#later.clear();
+    });
+  }
+
+  /** Messages were committed. Arrivals need no entry. */
+  add(messages: readonly CommittedMessage[], origin: Origin): void {
+    if (origin === "arrival" || messages.length === 0 || this.#newest === noAdvance) return;
+    for (const { id } of messages) this.#later.add(id);
+    this.#upTo = this.#options.store.newestRows().delivery;
+  }
+
+  originOf(message: MessageRowId): Origin {
+    return message <= this.#newest.message || this.#later.has(message) ? "own" : "arrival";
+  }
+
+  /** Whether one is queued or due and not claimed yet. */
+  isRunnable(destination: DestinationId): boolean {
+    return this.#options.store.hasRunnableUpTo(destination, this.#options.clock.now(), this.#upTo);
+  }
+
+  /** Whether one is queued, sending or waiting that can still move. */
+  areUnsettled(): boolean {
+    const { store, destinations } = this.#options;
+    const enabled = new Set<DestinationId>();
+    for (const { id, enabled: isEnabled } of destinations()) {
+      if (isEnabled) enabled.add(id);
+      if (store.hasUnsettledUpTo(id, isEnabled, this.#newest.delivery)) return true;
+    }
+    for (const message of this.#later) {
+      const unsettled = store.unsettledOf(message);
+      if (unsettled.length === 0) this.#later.delete(message);
+      if (unsettled.some(({ destinationId, state }) => state !== "queued" || enabled.has(destinationId))) return true;
+    }
+    return false;
   }
 }

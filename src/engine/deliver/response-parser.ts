@@ -168,7 +168,7 @@ export class ResponseParser {
     }
     if (parsed.status === 101) {
       this.#status = parsed.status;
-      this.#fail("not_http", "The receiver switched to another protocol (101), which was not asked for.");
+      this.#fail("not_http", "The receiver switched to another protocol (101), which Hookyard did not request.");
       return;
     }
     this.#lineIsEmpty = false;

@@ -1,5 +1,5 @@
 /**
- * The rounds under way. A round tries one delivery: one attempt at every eligible webhook, each in its webhook's lane.
+ * The rounds in progress. A round tries one delivery: one attempt at every eligible webhook, each in its webhook's lane.
  * The delivery scheduler begins rounds with the deliveries it has claimed; their results go to the recorder.
  *
  * A round is over when all its attempts are. The delivery becomes
@@ -19,7 +19,7 @@ import type { Clock } from "../clock/clock.ts";
 import type { Changes } from "../pipeline.ts";
 import type { ClaimedDelivery } from "../ports.ts";
 import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt.ts";
-import type { Lanes } from "./lanes.ts";
+import type { Lanes } from "./sender.ts";
 import type { Recorder } from "./recorder.ts";
 
 export type RoundsOptions = {
@@ -69,7 +69,7 @@ export class Rounds {
     return this.#bytes.get(destination) ?? 0;
   }
 
-  /** Whether a round of an advance's own deliveries is under way. */
+  /** Whether a round of an advance's own deliveries is in progress. */
   get hasOwn(): boolean {
     return [...this.#underWay.values()].some((round) => this.#originOf(round) === "own");
   }
@@ -121,7 +121,7 @@ export class Rounds {
     return rounds;
   }
 
-  /** Stops the attempts under way and does not record them. */
+  /** Stops the attempts in progress and does not record them. */
   async abandon(): Promise<void> {
     this.#options.lanes.clear();
     this.#inLane.clear();

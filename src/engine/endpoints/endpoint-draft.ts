@@ -30,7 +30,7 @@ export function checkDraft(
   const path = draft.path === undefined ? (present?.path ?? freePath(name, taken)) : checkPath(draft.path, present, taken);
   if (isProblem(path)) return path;
   const steps = draft.steps === undefined ? (present?.steps ?? []) : draft.steps;
-  if (steps.length > maxSteps) return invalid(`A program can have at most ${maxSteps} steps.`);
+  if (steps.length > maxSteps) return invalid(`A program may have at most ${maxSteps} steps.`);
   for (const [index, step] of steps.entries()) {
     const wrong = findWrong(step);
     if (wrong !== null) return invalid(`Step ${index + 1}: ${wrong}`, { step: index });

@@ -317,3 +317,18 @@ describe("after the store was changed behind their back", () => {
     expect(endpoints.received(id, 10, null)).toMatchObject({ total: 0 });
   });
 });
+
+test("every change of an endpoint is told, and of all when they are read again", async () => {
+  const noted: string[] = [];
+  const changes = { note: (area: string, id: string | null) => void noted.push(`${area} ${id}`), noteMany: () => {}, noteGone: () => {} };
+  const { endpoints, create } = await startEndpoints({ changes });
+  const { id } = create({ steps: [{ do: "answer" }] });
+  endpoints.update(id, { name: "Other" });
+  endpoints.rewind(id);
+  endpoints.clearReceived(id);
+  endpoints.delete(id);
+  endpoints.reload();
+  const name = "ept_000000001";
+  const own = Array.from({ length: 3 }, () => `endpoints ${name}`);
+  expect(noted).toEqual([...own, `received ${name}`, `endpoints ${name}`, "endpoints null"]);
+});

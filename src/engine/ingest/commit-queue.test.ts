@@ -97,6 +97,26 @@ describe("when the store refuses", () => {
     ]);
     await activity.whenQuiet();
   });
+
+  test("because it cannot write at all, it is asked once for all of them, and for each when one of them is odd", async () => {
+    for (const [refusal, asked] of [
+      [Object.assign(new Error("full"), { code: "SQLITE_FULL" }), ["a,b,c"]],
+      [new Error("odd"), ["a,b,c", "a", "b", "c"]],
+    ] as const) {
+      const groups: string[] = [];
+      const { queue } = startQueue({
+        refuse(paths) {
+          groups.push(paths.join(","));
+          return paths.includes("b") ? refusal : undefined;
+        },
+      });
+      const answers = await Promise.allSettled(["a", "b", "c"].map((path) => queue.add(requestOf(path, 1))));
+      expect(groups).toEqual(asked);
+      expect(answers.map(({ status }) => status)).toEqual(
+        ["rejected", "rejected", "rejected"].map((status, nth) => (nth !== 1 && groups.length > 1 ? "fulfilled" : status)),
+      );
+    }
+  });
 });
 
 test("it is busy until all that waits is committed", async () => {

@@ -46,7 +46,7 @@ export function createIngestServer(handle: Handle, limits = arrival): Server {
       const { expect } = request.headers;
       if (expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect)) return handle(request, response);
       request.resume();
-      problemAnswer(response, problem(417, "unknown_expectation", `\`Expect: ${expect}\` cannot be met. Leave it out.`));
+      problemAnswer(response, problem(417, "unknown_expectation", `\`Expect: ${expect}\` is not supported. Leave it out.`));
     },
     problemAnswer,
   );
@@ -127,11 +127,11 @@ export function batchAnswer({ messages, surplus }: AcceptedRequest, committed: C
 /** `isKept`: the request was kept for the user to adopt the key. */
 export function unknownKeyProblem(writeKey: string | null, isKept: boolean): Problem {
   if (writeKey === null || writeKey === "") {
-    const message = "The request carries no write key. Send it as the user name of Basic authorization, with an empty password.";
+    const message = "The request has no write key. Send it as the user name of Basic authorization, with an empty password.";
     return problem(401, "missing_write_key", message);
   }
   const message = isKept
-    ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; this request was kept for that.`
+    ? `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; Hookyard has stored this request for it.`
     : `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`;
   return problem(401, "unknown_write_key", message);
 }
@@ -226,7 +226,7 @@ export async function applyFault(source: Source, { delayMs, end }: MetFault, soc
     if (end.retryAfter !== undefined) response.setHeader("Retry-After", String(end.retryAfter));
     problemAnswer(
       response,
-      problem(status, "fault", `This answer was asked for: source ${source.name} has a fault that answers ${status}.`),
+      problem(status, "fault", `This response is intended: the source ${source.name} has a fault that answers ${status}.`),
     );
   }
   return true;

@@ -97,10 +97,7 @@ export class Ingest {
       this.#handle(request, response).catch((error: unknown) => {
         const failure = storeFailure(error);
         if (failure === null) options.report(error);
-        problemAnswer(
-          response,
-          failure ?? problem(500, "internal", "Something went wrong inside Hookyard. It has been reported on its standard error."),
-        );
+        problemAnswer(response, failure ?? problem(500, "internal", "Hookyard has a bug. Standard error has the details."));
       });
     });
   }
@@ -110,7 +107,7 @@ export class Ingest {
     return urlOf(host, await listen(this.#server, host, port));
   }
 
-  /** Gives requests under way a moment to end. */
+  /** Gives requests in progress a moment to end. */
   stop(): Promise<void> {
     return close(this.#server, 1000);
   }
@@ -195,7 +192,7 @@ export class Ingest {
         problem(
           404,
           "unknown_path",
-          `Nothing is at ${path}. Messages go to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group and /v1/alias.`,
+          `${path} is not an ingest path. Send messages to /v1/batch, /v1/identify, /v1/track, /v1/page, /v1/screen, /v1/group or /v1/alias.`,
         ),
       );
     }

@@ -53,6 +53,7 @@ test("the query is what comes after the first question mark", () => {
   const { path, query } = splitTarget("/v1/track?writeKey=a%20b?&x");
   expect([path, query.get("writeKey"), query.get("x")]).toEqual(["/v1/track", "a b?", ""]);
   expect([...splitTarget("/v1/track").query]).toEqual([]);
+  expect(splitTarget("?writeKey=a")).toMatchObject({ path: "", query: new URLSearchParams("writeKey=a") });
 });
 
 test("any path is parsed, and soon", () => {

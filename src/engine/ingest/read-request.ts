@@ -7,8 +7,7 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { brotliDecompress, gunzip, inflate, inflateRaw, type InputType } from "node:zlib";
-import { measureJson, type Span } from "../../domain/json-spans.ts";
-import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { measureJson, isObject, type Span, type Json, type JsonObject } from "../../domain/json.ts";
 import { isProblem, problem, type Problem } from "../../domain/problem.ts";
 import type { MessageType } from "../../domain/states.ts";
 
@@ -83,7 +82,7 @@ const tooLarge = (): Problem =>
   problem(
     400,
     "request_too_large",
-    `The request is over the limit of ${maxRequestBytes} bytes, counted after decompression too. Send smaller batches.`,
+    `The request exceeds the limit of ${maxRequestBytes} bytes, which also applies after decompression. Send smaller batches.`,
   );
 
 /** The bytes as sent, or null when the client disconnected. */
@@ -168,10 +167,10 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
   }
   if (!isObject(root)) return problem(400, "not_an_object", "The body is JSON, but not an object.");
   const { depth, batch: spans, batchEnd: end } = measureJson(body, maxBatchMessages + 1);
-  if (depth > maxDepth) return problem(400, "too_deep", `The body nests ${depth} levels deep; ${maxDepth} is the limit.`);
+  if (depth > maxDepth) return problem(400, "too_deep", `The body is nested ${depth} levels deep; ${maxDepth} is the limit.`);
   if (!batched) return { root, items: [root], spans: [trimmed(body)], end: body.length };
   const items = root["batch"];
-  if (items === undefined) return problem(400, "missing_batch", "The body has no `batch`. Put the messages into an array of that name.");
+  if (items === undefined) return problem(400, "missing_batch", "The body has no `batch`. Put the messages into an array with that name.");
   if (items === null) return { root, items: [], spans: [], end };
   if (!Array.isArray(items) || spans === null) return problem(400, "invalid_batch", "`batch` is not an array of messages.");
   return { root, items, spans, end };

@@ -147,11 +147,11 @@ function createdDetail(by: FollowedMessage, identities: readonly IdentityValue[]
 }
 
 function identifiedDetail(by: FollowedMessage, anonymousId: string, userId: string): string {
-  return `${messageName(by, { capital: true })} said that anonymousId ${quoted(anonymousId)} is ${userNamed(userId)}. Earlier events count for the user.`;
+  return `${messageName(by, { capital: true })} linked anonymousId ${quoted(anonymousId)} to ${userNamed(userId)}. Earlier events count for the user.`;
 }
 
 function addedDetail(by: FollowedMessage, identity: IdentityValue, userId: string): string {
-  return `${messageName(by, { capital: true })} said that ${identityName(identity)} is also ${userNamed(userId)}.`;
+  return `${messageName(by, { capital: true })} added ${identityName(identity)} to ${userNamed(userId)}.`;
 }
 
 function mergedDetail(by: FollowedMessage, identity: IdentityValue, events: number): string {

@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { shopMessages, shopSources } from "./shop.ts";
+import { bigSpenders, shopMessages, shopSources } from "./shop.ts";
 
 const now = Date.UTC(2026, 10, 21);
 
@@ -27,4 +28,10 @@ test("every message is one that a source of the shop may send, and the newest ha
   }
   expect(new Set(messages.map(({ body }) => (body as { type: string }).type)).size).toBe(3);
   expect(messages.at(-1)?.body).toHaveProperty("timestamp", new Date(now).toISOString());
+});
+
+test("the shop of a seed stays the one that the documentation and its pictures show", () => {
+  const messages = shopMessages({ seed: 7, from: 3, count: 3000, now });
+  const digest = createHash("sha256").update(JSON.stringify({ messages, bigSpenders })).digest("hex");
+  expect(digest).toMatchInlineSnapshot(`"871a1da0640622bca2c4b02fb7179418defcda4c719e57185758b7304858014d"`);
 });

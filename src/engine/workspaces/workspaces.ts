@@ -14,7 +14,7 @@ import type { QueryStore } from "../ports.ts";
 import type { Audiences } from "../profile-pipeline.ts";
 import { bigSpenders, shopMessages, shopSources, type ShopMessage } from "./shop.ts";
 
-/** How many messages the shop has sent when it is opened, and how many more it then sends by itself. */
+/** How many messages the shop has sent when it is opened, and how many more it then generates. */
 const firstMessages = 240;
 const laterMessages = 600;
 const everyMs = 2000;
@@ -37,7 +37,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces & { sto
   const customers = createCustomers(options);
   let timer: ClockTimer | null = null;
   let opening: Promise<Workspace | Problem> | null = null;
-  /** The number of the next message that the shop sends by itself, and how many are left. */
+  /** The number of the next message that the shop generates, and how many are left. */
   let next = 0;
   let left = 0;
 

@@ -57,7 +57,7 @@ type FieldProps = CommitOptions & {
   mono?: boolean;
   small?: boolean;
   rows?: number;
-  /** A class of its own, for the page's layout. */
+  /** An additional class, for the page's layout. */
   name?: string | undefined;
   placeholder?: string | undefined;
   inputMode?: "numeric" | "decimal" | undefined;

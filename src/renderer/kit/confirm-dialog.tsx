@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { Button, IconButton } from "./controls.tsx";
-import { Dialog, Menu } from "./floats.tsx";
+import { Dialog, Menu, type MenuItem } from "./floats.tsx";
 import { ProblemText } from "./problem.tsx";
 import { useAction } from "./use-action.ts";
 
@@ -47,24 +47,28 @@ export function ConfirmDialog({ open, onClose, title, children, action, onConfir
   );
 }
 
-/** The menu in an editor's heading that deletes the open item after a confirmation. */
-export function DeleteMenu({
-  name,
-  onDelete,
-  children,
-}: {
+type DeleteMenuProps = {
   name: string;
+  label?: string;
+  /** Above the one that deletes. */
+  items?: readonly MenuItem[];
+  verb?: "Delete" | "Remove";
   onDelete: () => Promise<unknown>;
-  /** What is lost. */ children: ReactNode;
-}) {
+  /** What is lost. */
+  children: ReactNode;
+};
+
+/** The menu in an editor's heading that deletes the open item after a confirmation. */
+export function DeleteMenu({ name, label = "More: delete", items = [], verb = "Delete", onDelete, children }: DeleteMenuProps) {
   const [isAsking, setIsAsking] = useState(false);
+  const item = verb === "Delete" ? "Delete…" : `Remove ${name}…`;
   return (
     <>
       <Menu
-        trigger={<IconButton icon="more" small label="More: delete" />}
-        items={[{ label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
+        trigger={<IconButton icon="more" small label={label} />}
+        items={[...items, { label: item, icon: "deletions", onSelect: () => setIsAsking(true) }]}
       />
-      <ConfirmDialog open={isAsking} onClose={() => setIsAsking(false)} title={`Delete ${name}?`} action="Delete" onConfirm={onDelete}>
+      <ConfirmDialog open={isAsking} onClose={() => setIsAsking(false)} title={`${verb} ${name}?`} action={verb} onConfirm={onDelete}>
         {children}
       </ConfirmDialog>
     </>

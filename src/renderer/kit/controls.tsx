@@ -13,7 +13,7 @@ type ButtonProps = Omit<ComponentPropsWithRef<"button">, "className"> & {
   icon?: IconName;
   /** The key that does the same. */
   shortcut?: string;
-  /** What it set off is under way. It looks disabled, and keeps the focus, which a disabled button loses. */
+  /** The action is running. The button looks disabled and keeps the focus, which a disabled button loses. */
   isBusy?: boolean;
 };
 
@@ -64,7 +64,7 @@ export function Choice<Value extends string>({
   options: readonly { value: Value; label: ReactNode }[];
   onChange: (value: Value) => void;
   small?: boolean;
-  /** A class of its own, for the page's layout. */
+  /** An additional class, for the page's layout. */
   name?: string;
 }) {
   const move = (from: number, by: number, group: HTMLElement): void => {

@@ -8,7 +8,7 @@ import "./list-pane.css";
 
 export function DraftForm({
   children,
-  hasBar = true,
+  hasBar,
   problem,
   save,
   isBusy,
@@ -18,7 +18,7 @@ export function DraftForm({
 }: {
   children: ReactNode;
   /** There is something to save. */
-  hasBar?: boolean;
+  hasBar: boolean;
   problem: Error | null;
   /** What the button says. */
   save: string;

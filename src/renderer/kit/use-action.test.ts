@@ -8,7 +8,7 @@ function held() {
 }
 
 describe("an action", () => {
-  test("is not begun again while it is under way, and is once it has ended", async () => {
+  test("does not start again while it runs, and does after it has ended", async () => {
     const { getState: state } = actionStore();
     const { action, resolve } = held();
     state().run(action);

@@ -1,4 +1,4 @@
-/** What a press sets off: not again while it is under way, and with the sentence that says why it could not be done. */
+/** Runs the action of a button: once at a time, with the sentence of its error. */
 
 import { useState } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
@@ -7,7 +7,7 @@ export type Action = {
   /** Until the next one begins. */
   problem: Error | null;
   isBusy: boolean;
-  /** A press. It does nothing while the one before it is under way; `what` tells apart those that do not keep each other. */
+  /** Starts the action. Does nothing while the previous one runs; actions with a different `what` do not block each other. */
   run(action: () => Promise<unknown>, what?: string): void;
   /** A value that was chosen, or a press of which each counts: none is left out. */
   attempt(action: () => Promise<unknown>): void;

@@ -8,7 +8,9 @@ test("users are given a line each, or with commas between, and each counts once"
 
 test("what a request cannot take is said before it is sent", () => {
   expect(wrongUserIds(["ana"])).toBeNull();
-  expect(wrongUserIds(Array.from({ length: 5001 }, (_, at) => `u${at}`))).toBe("One request takes at most 5000 users; these are 5001.");
+  expect(wrongUserIds(Array.from({ length: 5001 }, (_, at) => `u${at}`))).toBe(
+    "One request accepts at most 5000 users, but the list has 5001.",
+  );
   expect(wrongUserIds(["x".repeat(1001)])).toContain("at most 1000 characters");
 });
 

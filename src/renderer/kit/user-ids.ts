@@ -13,7 +13,7 @@ const longest = 1000;
 
 /** A sentence about what cannot be asked for, or null. */
 export function wrongUserIds(userIds: readonly string[]): string | null {
-  if (userIds.length > most) return `One request takes at most ${most} users; these are ${userIds.length}.`;
+  if (userIds.length > most) return `One request accepts at most ${most} users, but the list has ${userIds.length}.`;
   const long = userIds.find((userId) => userId.length > longest);
   return long === undefined ? null : `A userId has at most ${longest} characters: "${long.slice(0, 40)}…" is longer.`;
 }

@@ -1,6 +1,6 @@
 /** What the command palette offers: each part of the page adds its own while it is on the screen. */
 
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { create } from "zustand";
 import type { IconName } from "../kit/icon.tsx";
 
@@ -35,12 +35,16 @@ export const useCommands = create<CommandStore>()((set, get) => ({
   },
 }));
 
-/** `commands` must be stable (a constant, or memoised). */
+/** Offered again only when their words change. */
 export function useOffer(group: string, commands: readonly Command[]): void {
+  const latest = useRef(commands);
+  latest.current = commands;
+  const words = JSON.stringify(commands);
   useEffect(() => {
-    useCommands.getState().offer(group, commands);
+    const offered = latest.current.map((command, place) => ({ ...command, run: () => latest.current[place]?.run() }));
+    useCommands.getState().offer(group, offered);
     return () => useCommands.getState().withdraw(group);
-  }, [group, commands]);
+  }, [group, words]);
 }
 
 type OverlayName = "shortcuts" | "composer";

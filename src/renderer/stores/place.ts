@@ -54,6 +54,9 @@ export function hashOf({ view, path, query }: Place): string {
   return `#/${[view, ...path].map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`;
 }
 
+/** The address of what is open in a view, without a filter. */
+export const hrefTo = (view: View, ...path: string[]): string => hashOf({ view, path, query: {} });
+
 /** Of a list: what the address names, else the first; undefined when there is none of that id. */
 export function openOf<Item extends { id: string }>(items: readonly Item[], openId: string | undefined): Item | undefined {
   return openId === undefined ? items[0] : items.find(({ id }) => id === openId);

@@ -1,6 +1,6 @@
 /** The transport of the headless host: JSON over HTTP, and server-sent events read with fetch, because only fetch can carry the token. */
 
-import { type AnswerOf, type CallName, callNamed, type InputOf } from "../../contract/contract.ts";
+import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
 import { CallError, type Change, noConnection, type Transport, type Watcher } from "./transport.ts";
 
 /** First pause before the stream is opened again, and the longest. */

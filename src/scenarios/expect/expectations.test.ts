@@ -82,8 +82,8 @@ describe("is met", () => {
 describe("is not met", () => {
   test.each<[Expectation, string]>([
     [{ deliveries: { count: 3 } }, "actual    2 deliveries"],
-    [{ deliveries: { of: { userId: "u_9" } } }, "actual    of 2 deliveries not one was chosen"],
-    [{ deliveries: { of: { destination: "Nobody" } } }, "not one was chosen"],
+    [{ deliveries: { of: { userId: "u_9" } } }, "actual    of 2 deliveries, none was selected"],
+    [{ deliveries: { of: { destination: "Nobody" } } }, "none was selected"],
     [{ deliveries: { state: "delivered" } }, "actual    2 deliveries: 1 as expected, 1 state failed"],
     [{ deliveries: { of: { userId: "u_1" }, took: "29s" } }, "took 30s, not took 29s"],
     [{ deliveries: { of: { state: "failed" }, never: true } }, "expected  no such delivery"],
@@ -91,22 +91,22 @@ describe("is not met", () => {
     [{ deliveries: { of: { userId: "u_1" }, nextAttempt: "1m" } }, "next attempt none"],
     [{ deliveries: { of: { userId: "u_1", state: "delivered" }, never: true, within: "30s" } }, "this one, not none"],
     [{ deliveries: { of: { userId: "u_1" }, state: "expired", within: "4h" } }, "state delivered, not state expired"],
-    [{ messages: { of: { state: "rejected" } } }, "of 3 messages not one was chosen"],
+    [{ messages: { of: { state: "rejected" } } }, "of 3 messages, none was selected"],
     [{ messages: { of: { userId: "u_1" }, decisions: { Nobody: "routed" } } }, "decision for Nobody no decision"],
     [{ attempts: { of: { userId: "u_1" }, results: [503, 200] } }, "results 503, timeout, 200, not results 503, 200"],
     [{ attempts: { of: { userId: "u_1" }, at: ["0s", "10s"] } }, "at 0s, 10s, 30s, not at 0s, 10s"],
     [{ attempts: { signature: "none" } }, "signature valid, not signature none"],
-    [{ attempts: { signedWith: "t" } }, "made with another secret"],
+    [{ attempts: { signedWith: "t" } }, "signed with another secret"],
     [{ attempts: { of: { result: 404 }, error: "timeout" } }, "error none, not error timeout"],
     [{ attempts: { headers: { "X-Team": "b" } } }, "header X-Team a, not header X-Team b"],
-    [{ attempts: { headers: { "X-Gone": { exists: true } } } }, "header X-Gone not there"],
-    [{ requests: { of: { endpoint: "Idle" } } }, "of 4 requests not one was chosen"],
+    [{ attempts: { headers: { "X-Gone": { exists: true } } } }, "header X-Gone missing"],
+    [{ requests: { of: { endpoint: "Idle" } } }, "of 4 requests, none was selected"],
     [{ requests: { of: { type: "track" }, body: { "$.properties.total": 50 } } }, "$.properties.total 49.9, not $.properties.total 50"],
     [
       { requests: { of: { type: "track" }, body: { "$.properties.total": "49.9" } } },
       '$.properties.total 49.9, not $.properties.total "49.9"',
     ],
-    [{ requests: { of: { type: "track" }, body: { "$.properties.items[1].sku": "A-1" } } }, "$.properties.items[1].sku not there"],
+    [{ requests: { of: { type: "track" }, body: { "$.properties.items[1].sku": "A-1" } } }, "$.properties.items[1].sku missing"],
     [{ requests: { answered: 200 } }, "answered 404"],
     [{ clock: { elapsed: "29s" } }, "elapsed 29s"],
     [{ clock: { nextDue: "1m" } }, "next due nothing"],
@@ -151,14 +151,14 @@ describe("of audiences", () => {
     [{ audiences: { of: { name: "Buyers" }, in: "ada" } }, "members bob, not members with ada"],
     [{ audiences: { of: { name: "Buyers" }, notIn: "bob" } }, "members bob, not members without bob"],
     [{ audiences: { of: { name: "Buyers" }, in: "ada", never: true } }, "this one, not none"],
-    [{ audiences: { of: { name: "Sellers" } } }, "There is no audience Sellers. There are: Buyers, Staff."],
+    [{ audiences: { of: { name: "Sellers" } } }, "There is no audience Sellers. Known: Buyers, Staff."],
   ])("%j is not met", async (expectation, part) => {
     await expect(people.expect(expectation)).rejects.toThrow(part);
   });
 
   test("a computed trait's value goes out at its sync", async () => {
     const bodies = { of: { endpoint: "Ads", userId: "bob" }, body: { "$.traits.purchases": { exists: true } } };
-    await expect(people.expect({ requests: bodies })).rejects.toThrow("$.traits.purchases not there");
-    await expect(people.sync("Nothing")).rejects.toThrow("There is no audience Nothing. There are: Buyers, Staff, Purchases.");
+    await expect(people.expect({ requests: bodies })).rejects.toThrow("$.traits.purchases missing");
+    await expect(people.sync("Nothing")).rejects.toThrow("There is no audience Nothing. Known: Buyers, Staff, Purchases.");
   });
 });

@@ -1,11 +1,11 @@
-/** Compares an expectation with what has happened. This file, `kinds.ts` and `attempts.ts` alone decide whether one is met. */
+/** Compares an expectation with what has happened. This file and `kinds.ts` alone decide whether one is met. */
 
 import type { ScenarioAttempt, ScenarioDifference } from "../../contract/scenarios.ts";
 import { isWithin, rangeText, type Range, durationRangeText } from "../file/matcher.ts";
 import type { History, SeenAttempt } from "../run/history.ts";
 import type { ClockClaim } from "../file/expectation-schema.ts";
 import { formatDuration } from "../file/duration.ts";
-import { type Kind, type View, type Wrong, wrong } from "./kind.ts";
+import { wrong, type Kind, type View, type Wrong } from "./kind.ts";
 
 export type Verdict = {
   passed: boolean;
@@ -46,10 +46,10 @@ function matchedNothing<Claim extends Counted, Thing>(kind: Kind<Claim, Thing>, 
   return {
     passed: false,
     expected: expectedText(kind, claim, []),
-    actual: total === 0 ? `there are no ${many}` : `of ${counted(kind, total)} not one was chosen`,
+    actual: total === 0 ? `there are no ${many}` : `of ${counted(kind, total)}, none was selected`,
     ...differencesOf(
       kind,
-      everything.map((thing) => ({ thing, wrongs: [{ what: "", expected: "one that of chooses", actual: "this one" }] })),
+      everything.map((thing) => ({ thing, wrongs: [{ what: "", expected: "a match of the selection", actual: "this one" }] })),
       history,
       view,
     ),

@@ -7,8 +7,7 @@
 import type { Expectation, Subject } from "../file/expectation-schema.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
-import { audiences, deliveries, messages, requests } from "./kinds.ts";
-import { attempts } from "./attempts.ts";
+import { audiences, deliveries, messages, requests, attempts } from "./kinds.ts";
 import { judgeClock, fitting, judge, neverVerdict, type Counted, type Verdict } from "./judge.ts";
 import type { Kind, View } from "./kind.ts";
 

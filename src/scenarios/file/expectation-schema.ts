@@ -15,7 +15,7 @@ const messageChoice = {
   source: oneOrSeveral(name).optional(),
   type: oneOrSeveral(messageTypeName).optional(),
   event: oneOrSeveral(text).optional().describe("Of a track; the name of a page or screen; the group of a group."),
-  userId: oneOrSeveral(text).optional().describe("Known or anonymous."),
+  userId: oneOrSeveral(text).optional().describe("A userId or an anonymousId."),
   messageId: oneOrSeveral(text).optional(),
 };
 const messageState = oneOf(messageStates);
@@ -55,13 +55,11 @@ const ofRequests = members({
 const timing = {
   within: duration
     .optional()
-    .describe(
-      "In this much clock time after the last thing that was done; until then the clock moves on. What comes later does not count.",
-    ),
+    .describe("Within this much clock time after the previous step; the clock advances until then. Later results do not count."),
   never: z
     .literal(true, { error: "true, or left out" })
     .optional()
-    .describe("There is none such, and there was none so far; with within, there is none in that time either."),
+    .describe("None exists, and none has existed so far; with within, none appears in that time either."),
 };
 const counted = { ...timing, count: expectedCount.optional() };
 
@@ -69,21 +67,21 @@ const recordedParts = {
   headers: z
     .record(z.string(), expectedValue, { error: "a mapping of header names and values" })
     .optional()
-    .describe("Names in any case. Of several headers of one name, one must fit."),
+    .describe("Names in any case. If a header is repeated, one of its values must match."),
   body: z
     .record(z.string(), expectedValue, { error: "a mapping of paths such as $.properties.total and values" })
     .optional()
-    .describe("Paths into the JSON of the body, such as $.properties.items[0].sku, and what is there."),
+    .describe("Paths into the JSON of the body, such as $.properties.items[0].sku, and the values there."),
 };
 const signed = {
   signature: oneOf(["valid", "invalid", "none"]).optional().describe("Whether X-Signature verifies with the destination's shared secret."),
   signedWith: name.optional().describe("X-Signature verifies with this secret."),
 };
 
-/** None, and yet so many or like this: one of the two is a slip. */
+/** `never` together with a count or a value is a mistake. */
 function noCountWithNever<Schema extends z.ZodType<{ never?: true | undefined; count?: unknown }>>(schema: Schema) {
   return schema.refine((claim) => claim.never === undefined || claim.count === undefined, {
-    error: "never means that there is none, so count has no meaning beside it.",
+    error: "never means that none exists, so it cannot be combined with count.",
     path: ["count"],
   });
 }

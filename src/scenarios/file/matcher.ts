@@ -13,14 +13,14 @@ export const duration = z
 
 const pattern = z
   .string({ error: "a regular expression in quotes" })
-  .refine(isPattern, { error: "matches is not a regular expression that can be read.", abort: true });
+  .refine(isPattern, { error: "matches is not a valid regular expression.", abort: true });
 
 const valueMatcher = members({
-  is: z.unknown().optional().describe("The value is this, members of objects in any order."),
-  isNot: z.unknown().optional().describe("It is there, and is not this."),
-  exists: z.boolean({ error: "true or false" }).optional().describe("It is there, or, with false, it is not."),
-  contains: z.unknown().optional().describe("A text with this in it, or a list with this item."),
-  matches: pattern.optional().describe("A text with something in it that fits this regular expression."),
+  is: z.unknown().optional().describe("The value equals this, with the members of objects in any order."),
+  isNot: z.unknown().optional().describe("It exists, and does not equal this."),
+  exists: z.boolean({ error: "true or false" }).optional().describe("It exists, or with false, it does not."),
+  contains: z.unknown().optional().describe("A text that contains this, or a list with this item."),
+  matches: pattern.optional().describe("A text with a match for this regular expression."),
   atLeast: z.number({ error: "a number" }).optional(),
   atMost: z.number({ error: "a number" }).optional(),
 })
@@ -31,7 +31,7 @@ const valueMatcher = members({
 
 const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown())]);
 
-export const expectedValue = z.union([plainValue, valueMatcher]).describe("The value itself, or a mapping that says how it must be.");
+export const expectedValue = z.union([plainValue, valueMatcher]).describe("The value itself, or a mapping of conditions on it.");
 export type ExpectedValue = z.output<typeof expectedValue>;
 
 /** Why a value is not as expected is said by showing the two; this only says whether. `undefined` is a value that is not there. */
@@ -82,7 +82,7 @@ const wholeFrom = (least: number) => z.int({ error: `a whole number from ${least
 /** Of something that there must be: none is said with `never`. */
 export const expectedCount = z
   .union([
-    z.int({ error: "a whole number" }).min(1, "at least 1; to say that there is none, write never: true"),
+    z.int({ error: "a whole number" }).min(1, "at least 1; for none, write never: true"),
     members({ atLeast: wholeFrom(1).optional(), atMost: wholeFrom(1).optional() }),
   ])
   .describe("How many: a number, or atLeast and atMost.");

@@ -20,12 +20,12 @@ function unknownMembers(unknown: readonly string[], known: readonly string[]): s
   return unknown.map((name) => unknownName(name, known)).join("\n");
 }
 
-/** `webhook is not known here. Did you mean webhooks?` */
+/** `webhook is unknown. Did you mean webhooks?` */
 export function unknownName(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
-  if (meant !== null) return `${inOneLine(name)} is not known here. Did you mean ${inOneLine(meant)}?`;
-  const there = known.length === 0 ? "There are none." : `There are: ${known.map(inOneLine).join(", ")}.`;
-  return `${inOneLine(name)} is not known here. ${there}`;
+  if (meant !== null) return `${inOneLine(name)} is unknown. Did you mean ${inOneLine(meant)}?`;
+  const there = known.length === 0 ? "There are none." : `Known: ${known.map(inOneLine).join(", ")}.`;
+  return `${inOneLine(name)} is unknown. ${there}`;
 }
 
 const longestShown = 60;

@@ -19,11 +19,11 @@ describe("a file that is no scenario is answered in one line, with the place and
     ["an empty list of steps", "name: A\nsteps: []\n", "2:8 steps must be a list with at least one step, but it is an empty list."],
     ["an unclosed bracket", "name: [\n", "2:1 This line is not indented as its neighbours are, or a bracket before it is not closed."],
     ["a tab", "name: A\n\tseed: 1\n", "2:1 A tab cannot indent in YAML. Use spaces."],
-    ["two documents", `name: A\n${steps}---\nname: B\n`, "4:1 A second document begins here. A file holds one scenario."],
-    ["a tag", `name: !!js x\n${steps}`, "1:7 Tags are not known here. Put the value in quotes if it begins with an exclamation mark."],
-    ["a member twice", "name: A\nname: B\n", "2:1 The member name is there twice in one mapping. Keep one of them."],
+    ["two documents", `name: A\n${steps}---\nname: B\n`, "4:1 A second document begins here. A file contains one scenario."],
+    ["a tag", `name: !!js x\n${steps}`, "1:7 Tags are not supported. Put the value in quotes if it begins with an exclamation mark."],
+    ["a member twice", "name: A\nname: B\n", "2:1 The member name appears twice in one mapping. Keep one of them."],
     ["a list as a name", "name: A\n? [a, b]\n: c\n", "2:3 The name of a member must be a text."],
-    ["no number of JSON", `name: A\nseed: .inf\n${steps}`, "2:7 JSON knows no such number. Put it in quotes if a text is meant."],
+    ["no number of JSON", `name: A\nseed: .inf\n${steps}`, "2:7 JSON has no such number. Put it in quotes if a text is meant."],
   ])("%s", (_, text, problem) => {
     expect(problemsOf(text)[0]).toBe(problem);
   });
@@ -65,7 +65,7 @@ describe("what would take long to read is refused at once, in one sentence", () 
       "1:1 The file has 10,001 steps, more than the 10,000 that are allowed here. Split it into several files.",
     ],
     ["too long", `name: A\n${steps}#${" ".repeat(1_000_000)}`, "1:1 The file has 1,000,0"],
-    ["nested too deep", "[".repeat(100_000), "Values lie more than 200 levels deep"],
+    ["nested too deep", "[".repeat(100_000), "Values are nested more than 200 levels deep"],
   ])("%s", (_, text, problem) => {
     expect(problemsOf(text)[0]).toContain(problem);
   });
@@ -77,7 +77,7 @@ describe("what would take long to read is refused at once, in one sentence", () 
         line: 1,
         column: 1,
         message:
-          "The file has 4,001 steps, more than the 4,000 that are allowed here. Run it with hookyard run, which takes more, or split it into several files.",
+          "The file has 4,001 steps, more than the 4,000 that are allowed here. Run it with hookyard run, which allows more, or split it into several files.",
       },
     ]);
     expect("scenario" in readScenario(`name: A\nsteps:\n${step.repeat(4_000)}`, forServing)).toBe(true);
@@ -91,17 +91,17 @@ describe("what would take long to read is refused at once, in one sentence", () 
 
 describe("an unknown member is answered with the one that was probably meant", () => {
   test.each([
-    [`name: A\nendpoint:\n  R: []\n${steps}`, "2:1 endpoint is not known here. Did you mean endpoints?"],
-    [`name: A\nendpoints:\n  R: [{ sttus: 200 }]\n${steps}`, "3:9 sttus is not known here. Did you mean status?"],
-    ["name: A\nsteps:\n  - sned: 1\n", "3:5 sned is not known here. Did you mean send?"],
-    [expecting("{ delivery: { state: delivered } }"), "3:15 delivery is not known here. Did you mean deliveries?"],
-    [expecting("{ requests: { body: { $.a: { atleast: 3 } } } }"), "3:42 atleast is not known here. Did you mean atLeast?"],
+    [`name: A\nendpoint:\n  R: []\n${steps}`, "2:1 endpoint is unknown. Did you mean endpoints?"],
+    [`name: A\nendpoints:\n  R: [{ sttus: 200 }]\n${steps}`, "3:9 sttus is unknown. Did you mean status?"],
+    ["name: A\nsteps:\n  - sned: 1\n", "3:5 sned is unknown. Did you mean send?"],
+    [expecting("{ delivery: { state: delivered } }"), "3:15 delivery is unknown. Did you mean deliveries?"],
+    [expecting("{ requests: { body: { $.a: { atleast: 3 } } } }"), "3:42 atleast is unknown. Did you mean atLeast?"],
     [
       `name: A\nendpoints: { Receiver: [{}] }\ndestinations:\n  D: { webhooks: [{ endpoint: Reciever }] }\n${steps}`,
       "4:31 There is no endpoint Reciever. Did you mean Receiver?",
     ],
-    ["name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n", "4:11 There is no source Shop. There are: Source."],
-    ["name: A\nsteps:\n  - change: { sources: { X: { mode: explain } } }\n", "3:26 There is no source X. There are: Source."],
+    ["name: A\nsteps:\n  - send: { type: track }\n    from: Shop\n", "4:11 There is no source Shop. Known: Source."],
+    ["name: A\nsteps:\n  - change: { sources: { X: { mode: explain } } }\n", "3:26 There is no source X. Known: Source."],
     [expecting("{ deliveries: { of: { destination: Nope } } }"), "3:48 There is no destination Nope. There are none."],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
@@ -129,10 +129,7 @@ describe("a value that does not fit is shown beside what was expected", () => {
       "3:63 Hookyard sets the header X-Signature itself. Remove it from the webhook.",
     ],
     ["name: A\nsteps:\n  - {}\n", "3:5 This step does nothing. It needs one of send, post, "],
-    [
-      "name: A\nsteps:\n  - send: { type: track }\n    advance: 1h\n",
-      "4:5 A step does one thing: make advance a step of its own, apart from send.",
-    ],
+    ["name: A\nsteps:\n  - send: { type: track }\n    advance: 1h\n", "4:5 A step does one thing: move advance out of the step with send."],
     [
       "name: A\nsteps:\n  - advance: 90 minutes\n",
       '3:14 advance must be a duration such as 90m, or next-due, or idle, but it is "90 minutes".',
@@ -140,7 +137,7 @@ describe("a value that does not fit is shown beside what was expected", () => {
     ["name: A\nsteps:\n  - send: { type: trak }\n", '3:19 type must be identify, track, page, screen, group or alias, but it is "trak".'],
     [
       "name: A\nsources: { A: , B: }\nsteps:\n  - send: { type: track }\n",
-      "4:5 There are several sources, so say which one sends: from: A.",
+      "4:5 There are several sources, so name the one that sends: from: A.",
     ],
     [expecting("{ deliveries: { count: two } }"), '3:36 count must be a whole number, or a mapping of atLeast, atMost, but it is "two".'],
     [
@@ -151,7 +148,7 @@ describe("a value that does not fit is shown beside what was expected", () => {
       expecting("{ requests: { body: { total: 3 } } }"),
       "3:35 total is not a path into JSON. Write a path such as $.properties.items[0].sku or $['unit price'].",
     ],
-    [expecting("{ requests: { body: { $.a: { matches: '(' } } } }"), "3:51 matches is not a regular expression that can be read."],
+    [expecting("{ requests: { body: { $.a: { matches: '(' } } } }"), "3:51 matches is not a valid regular expression."],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)[0]).toContain(problem);
   });
@@ -164,11 +161,8 @@ describe("a value that does not fit is shown beside what was expected", () => {
 describe("an expectation that could be met by nothing is refused", () => {
   test.each([
     [expecting("{}"), "3:13 An expectation is about something: messages, deliveries, attempts, requests, "],
-    [
-      expecting("{ deliveries: { count: 0 } }"),
-      "3:36 count must be at least 1; to say that there is none, write never: true, but it is 0.",
-    ],
-    [expecting("{ deliveries: { never: true, count: 2 } }"), "3:49 never means that there is none, so count has no meaning beside it."],
+    [expecting("{ deliveries: { count: 0 } }"), "3:36 count must be at least 1; for none, write never: true, but it is 0."],
+    [expecting("{ deliveries: { never: true, count: 2 } }"), "3:49 never means that none exists, so it cannot be combined with count."],
     [expecting("{ deliveries: { never: false } }"), "3:36 never must be true, or left out, but it is false."],
   ])("%j", (text, problem) => {
     expect(problemsOf(text)[0]).toContain(problem);
@@ -179,7 +173,7 @@ test("where the runs of one file could differ, the file is refused", () => {
   const webhook = "{ webhooks: [{ endpoint: R }] }";
   const text = `name: A\nendpoints: { R: [{ status: 503 }, {}] }\ndestinations: { A: ${webhook}, B: ${webhook} }\n${steps}`;
   expect(problemsOf(text)).toEqual([
-    "3:81 Another webhook is at the endpoint R already, and who meets which of its steps would differ from run to run. Give this one an endpoint of its own.",
+    "3:81 Another webhook already uses the endpoint R, so the requests that its steps serve would differ from run to run. Give this one its own endpoint.",
   ]);
   expect(problemsOf(text.replace(", {}]", "]"))).toEqual([]);
 });

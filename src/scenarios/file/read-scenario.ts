@@ -19,7 +19,7 @@ export const forServing: FileLimits = {
   maxLength: 200_000,
   maxValues: 30_000,
   maxSteps: 4_000,
-  advice: "Run it with hookyard run, which takes more, or split it into several files.",
+  advice: "Run it with hookyard run, which allows more, or split it into several files.",
 };
 
 export function readScenario(
@@ -56,6 +56,6 @@ function inOrder(problems: readonly FileProblem[]): FileProblem[] {
   const sorted = problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
   const first = sorted.slice(0, maxProblems);
   const last = sorted[maxProblems];
-  if (last !== undefined) first.push({ ...last, message: `${sorted.length - maxProblems} more from here on.` });
+  if (last !== undefined) first.push({ ...last, message: `${sorted.length - maxProblems} more problems from here on.` });
   return first;
 }

@@ -110,7 +110,7 @@ class Check {
     if (first === webhook || !this.#programs(endpoint).some(isOrdered)) return;
     this.#problem(
       [...path, "endpoint"],
-      `Another webhook is at the endpoint ${inOneLine(endpoint)} already, and who meets which of its steps would differ from run to run. Give this one an endpoint of its own.`,
+      `Another webhook already uses the endpoint ${inOneLine(endpoint)}, so the requests that its steps serve would differ from run to run. Give this one its own endpoint.`,
     );
   }
 
@@ -123,7 +123,7 @@ class Check {
     const sources = this.#names.source;
     if (from !== undefined) this.#named("source", from, [...path, "from"]);
     else if (sources.length > 1)
-      this.#problem(path, `There are several sources, so say which one sends: from: ${inOneLine(sources[0] ?? "")}.`);
+      this.#problem(path, `There are several sources, so name the one that sends: from: ${inOneLine(sources[0] ?? "")}.`);
     if (Array.isArray(answers) && answers.length !== resend + 1) {
       const wanted =
         resend === 0 ? "one answer, because nothing is sent again" : `${resend + 1} answers, one for each time that it is sent`;
@@ -132,12 +132,9 @@ class Check {
   }
 
   #repetition({ send, repeat, every, batch, rejected }: SendStep, path: Path): void {
-    if (every !== undefined && repeat === undefined) this.#problem([...path, "every"], "every goes with repeat: say how many times.");
+    if (every !== undefined && repeat === undefined) this.#problem([...path, "every"], "every requires repeat: say how many times.");
     if (rejected !== undefined && !Array.isArray(send) && batch === undefined) {
-      this.#problem(
-        [...path, "rejected"],
-        "rejected goes with a batch. A message of its own that is rejected is answered 400: write answers: 400.",
-      );
+      this.#problem([...path, "rejected"], "rejected applies to a batch. A single message that is rejected gets 400: write answers: 400.");
     }
   }
 
@@ -182,14 +179,13 @@ class Check {
 
   #named(kind: Kind, name: string, path: Path, where: "value" | "name" = "value"): boolean {
     if (this.#names[kind].includes(name)) return true;
-    this.#problem(path, `There is no ${kind} ${unknownName(name, this.#names[kind]).replace(" is not known here.", ".")}`, where);
+    this.#problem(path, `There is no ${kind} ${unknownName(name, this.#names[kind]).replace(" is unknown.", ".")}`, where);
     return false;
   }
 
   #oneOfKinds(kinds: readonly [Kind, ...Kind[]], name: string, path: Path): void {
     const known = kinds.flatMap((kind) => this.#names[kind]);
-    if (!known.includes(name))
-      this.#problem(path, `There is no ${kinds[0]} ${unknownName(name, known).replace(" is not known here.", ".")}`);
+    if (!known.includes(name)) this.#problem(path, `There is no ${kinds[0]} ${unknownName(name, known).replace(" is unknown.", ".")}`);
   }
 
   #problem(path: Path, message: string, where: "value" | "name" = "value"): void {

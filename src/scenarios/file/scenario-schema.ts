@@ -7,9 +7,8 @@ import { expectation, ofDeliveries } from "./expectation-schema.ts";
 import { members } from "./members.ts";
 import { wantedVerbs } from "./sentences.ts";
 import { destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
-import { audience, computedTrait, userIds } from "./audience-schema.ts";
+import { audience, computedTrait, userIds, change, creation } from "./change-schema.ts";
 import { requestStep } from "./request-schema.ts";
-import { change, creation } from "./change-schema.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
@@ -22,20 +21,22 @@ const answer = z.union([whole(lowestStatus, highestStatus), z.literal("cut")], {
 /** For everything that is sent: the source, how often, and the expected answer of the ingest port. */
 const sending = {
   name: stepName,
-  from: name.optional().describe("The source; may be left out when there is one only."),
+  from: name.optional().describe("The source; may be left out when there is only one."),
   resend: whole(1, 100)
     .optional()
-    .describe("How many times each request is sent again, byte for byte, as a client does that missed the answer."),
+    .describe("How many times each request is sent again, byte for byte, as a client does that missed the response."),
   answers: z
     .union([answer, z.array(answer).min(1, "a list that is not empty")])
     .optional()
-    .describe("What ingest must answer each request: 200 when left out; a list for the request and each resending of it."),
+    .describe(
+      "The expected ingest response to each request: 200 when left out; a list for the request and each time that it is sent again.",
+    ),
 };
 
 const send = members({
   send: z
     .union([message, z.array(message).min(1, "a list with at least one message")])
-    .describe("A message goes as a call of its own, a list as one batch."),
+    .describe("A message is sent as its own call, a list as one batch."),
   ...sending,
   users: z
     .array(text.min(1, "a text that is not empty"))
@@ -44,22 +45,22 @@ const send = members({
     .describe("Sent once as each of these users."),
   repeat: whole(1, 10_000).optional().describe("Sent this many times."),
   every: duration.optional().describe("Clock time between the repetitions."),
-  batch: whole(1, 2500).optional().describe("Put into batches of this many messages."),
+  batch: whole(1, 2500).optional().describe("Sent in batches of this many messages."),
   rejected: whole(0, 1_000_000).optional().describe("How many messages of the batches ingest must reject: 0 when left out."),
 }).meta({ id: "ScenarioSend" });
 
 const post = members({
-  post: text.describe("A body as it is, however broken."),
+  post: text.describe("A raw body, which may be malformed."),
   call: oneOf([...callTypes, "batch"])
     .optional()
-    .describe("Where to: batch when left out."),
+    .describe("The path: batch when left out."),
   ...sending,
 }).meta({ id: "ScenarioPost" });
 
 const advance = members({
   advance: z
     .union([oneOf(["next-due", "idle"]), duration], { error: "a duration such as 90m, or next-due, or idle" })
-    .describe("How far the clock moves: a duration, to the next-due thing, or until nothing is queued, sending or waiting."),
+    .describe("How far the clock advances: a duration, next-due, or idle: until nothing is queued, sending or waiting."),
   name: stepName,
 }).meta({ id: "ScenarioAdvance" });
 
@@ -102,16 +103,18 @@ const step = z.union([send, post, advance, changeStep, create, sync, deleteStep,
 export const scenarioFile = members({
   name: name.describe("What the scenario shows."),
   description: text.optional(),
-  seed: z.int({ error: "a whole number" }).optional().describe("Of everything that is drawn: 1 when left out."),
+  seed: z.int({ error: "a whole number" }).optional().describe("The seed of all random values: 1 when left out."),
   startAt: z.iso
     .datetime({ offset: true, error: "a time such as 2026-11-21T09:00:00Z" })
     .optional()
     .describe("The time of the clock at the beginning: 2026-11-21T09:00:00Z when left out."),
   settings: settings.optional(),
-  sources: named(source.nullable()).optional().describe("One that is called Source when left out."),
+  sources: named(source.nullable()).optional().describe("One source with the name Source when left out."),
   endpoints: named(endpoint).optional().describe("Test endpoints, and their programs."),
   destinations: named(destination).optional(),
-  audiences: named(audience).optional().describe("Made before the first step, when nobody is in yet; a create step makes one later."),
+  audiences: named(audience)
+    .optional()
+    .describe("Created before the first step, when they have no members; a create step creates one later."),
   computedTraits: named(computedTrait).optional(),
   steps: z.array(step, { error: "a list of steps" }).min(1, "a list with at least one step"),
 }).meta({ id: "Scenario", title: "A scenario of Hookyard" });

@@ -24,7 +24,7 @@ function problemsOfIssue(issue: Issue, above: Path, file: PlacedValue): FileProb
     const lines = issue.message.startsWith("Unrecognized") ? [] : issue.message.split("\n");
     return issue.keys.map((key, index) => ({
       ...file.placeOfName([...path, key]),
-      message: lines[index] ?? `${inOneLine(key)} is not known here.`,
+      message: lines[index] ?? `${inOneLine(key)} is unknown.`,
     }));
   }
   if (issue.code === "invalid_union") return problemsOfUnion(issue, path, file);
@@ -102,9 +102,7 @@ function wrongVerbs(step: { [name: string]: Json }, message: string, path: Path,
   const there = verbs.filter((verb) => names.includes(verb));
   if (there.length > 1) {
     const [first = "", second = ""] = there;
-    return [
-      { ...file.placeOfName([...path, second]), message: `A step does one thing: make ${second} a step of its own, apart from ${first}.` },
-    ];
+    return [{ ...file.placeOfName([...path, second]), message: `A step does one thing: move ${second} out of the step with ${first}.` }];
   }
   const unknown = names.find((name) => name !== "name");
   if (unknown === undefined) return [{ ...file.placeOf(path), message: `This step does nothing. It needs one of ${verbs.join(", ")}.` }];

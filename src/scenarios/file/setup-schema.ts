@@ -48,11 +48,11 @@ export type FileFault = z.output<typeof fault>;
 
 export const sourceMembers = {
   kind: oneOf(sourceKinds).optional().describe("server when left out."),
-  writeKey: name.optional().describe("Made of the name when left out."),
+  writeKey: name.optional().describe("Derived from the name when left out."),
   mode: oneOf(["explain", "production"]).optional(),
   deduplicate: flag.optional(),
   correctClockSkew: flag.optional(),
-  faults: z.array(fault, { error: "a list of faults" }).optional().describe("What goes wrong when clients send."),
+  faults: z.array(fault, { error: "a list of faults" }).optional().describe("Faults that clients of the source meet."),
 };
 export const source = members(sourceMembers).meta({ id: "ScenarioSource" });
 
@@ -90,7 +90,7 @@ const webhook = members({
   endpoint: name.optional().describe("The name of an endpoint of this file."),
   certificate: oneOf(certificates).optional().describe("Of an endpoint: over HTTPS, with this certificate."),
   url: text.optional().describe("The URL of a real receiver."),
-  mayBeDown: flag.optional().describe("Of a url: do not insist that something listens there before the scenario begins."),
+  mayBeDown: flag.optional().describe("Of a url: the receiver does not have to listen there before the scenario begins."),
   headers: headers.optional(),
 })
   .superRefine((one, context) => {
@@ -100,14 +100,14 @@ const webhook = members({
     if (one.certificate !== undefined && one.url !== undefined) {
       context.addIssue({
         code: "custom",
-        message: "A certificate goes with an endpoint; a receiver at a url has its own.",
+        message: "certificate requires an endpoint; a receiver at a url has its own.",
         path: ["certificate"],
       });
     }
     if (one.mayBeDown !== undefined && one.endpoint !== undefined) {
       context.addIssue({
         code: "custom",
-        message: "mayBeDown goes with a url; an endpoint of this file is always there.",
+        message: "mayBeDown requires a url; an endpoint of this file always listens.",
         path: ["mayBeDown"],
       });
     }

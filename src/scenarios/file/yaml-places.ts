@@ -46,7 +46,7 @@ export function readYaml(text: string, { maxValues }: Pick<FileLimits, "maxValue
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   if (document === null)
-    return { problems: [{ line: 1, column: 1, message: `Values lie more than ${deepest} levels deep in this file.` }] };
+    return { problems: [{ line: 1, column: 1, message: `Values are nested more than ${deepest} levels deep in this file.` }] };
   const wrong = [...document.errors, ...document.warnings].slice(0, maxParserProblems);
   if (wrong.length > 0) {
     return {
@@ -68,7 +68,7 @@ export function readYaml(text: string, { maxValues }: Pick<FileLimits, "maxValue
 const maxParserProblems = 1_000;
 
 function ownWords(message: string): string {
-  if (message.startsWith("Maximum call stack")) return `Values lie more than ${deepest} levels deep here.`;
+  if (message.startsWith("Maximum call stack")) return `Values are nested more than ${deepest} levels deep here.`;
   return `${message.split("\n")[0]}.`;
 }
 
@@ -121,7 +121,7 @@ class Reader {
     const at = node?.range?.[0] ?? spot.at;
     if (this.#values > this.#maxValues)
       throw new Unreadable(at, `The file has more than ${this.#maxValues} values. Aliases repeat all that is in their anchor.`);
-    if (depth > deepest) throw new Unreadable(at, `Values lie more than ${deepest} levels deep here.`);
+    if (depth > deepest) throw new Unreadable(at, `Values are nested more than ${deepest} levels deep here.`);
     spot.at = at;
     if (node === null) return null;
     if (isAlias(node)) return this.#readAlias(node, spot, depth);
@@ -151,7 +151,7 @@ class Reader {
       const key = pair.key as Node | null;
       const nameAt = key?.range?.[0] ?? spot.at;
       const name = this.#nameOf(key, nameAt);
-      if (members.has(name)) throw new Unreadable(nameAt, `The member ${inOneLine(name)} is there twice in one mapping. Keep one of them.`);
+      if (members.has(name)) throw new Unreadable(nameAt, `The member ${inOneLine(name)} appears twice in one mapping. Keep one of them.`);
       const child: Spot = { at: nameAt, nameAt, children: new Map() };
       spot.children.set(name, child);
       members.set(name, this.read(pair.value as Node | null, child, depth + 1));
@@ -179,7 +179,7 @@ class Reader {
 
 function scalar(value: unknown, at: number): Json {
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new Unreadable(at, "JSON knows no such number. Put it in quotes if a text is meant.");
+    throw new Unreadable(at, "JSON has no such number. Put it in quotes if a text is meant.");
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
   throw new Unreadable(at, "This is neither a text nor a number, true, false or null.");
 }
@@ -187,8 +187,8 @@ function scalar(value: unknown, at: number): Json {
 /** Where the parser's own words would puzzle somebody who does not know YAML well. */
 const sentences: Partial<Record<string, string>> = {
   TAB_AS_INDENT: "A tab cannot indent in YAML. Use spaces.",
-  MULTIPLE_DOCS: "A second document begins here. A file holds one scenario.",
-  TAG_RESOLVE_FAILED: "Tags are not known here. Put the value in quotes if it begins with an exclamation mark.",
-  BLOCK_AS_IMPLICIT_KEY: "Two mappings on one line. Put a text with a colon in it in quotes.",
+  MULTIPLE_DOCS: "A second document begins here. A file contains one scenario.",
+  TAG_RESOLVE_FAILED: "Tags are not supported. Put the value in quotes if it begins with an exclamation mark.",
+  BLOCK_AS_IMPLICIT_KEY: "Two mappings on one line. Put a text that contains a colon in quotes.",
   BAD_INDENT: "This line is not indented as its neighbours are, or a bracket before it is not closed.",
 };

@@ -70,7 +70,7 @@ steps:
       - deliveries: { of: { messageId: m_1, destination: Warehouse }, count: 1, state: delivered, within: 1m }
       - attempts: { of: { messageId: m_1, destination: Warehouse, webhook: Warehouse }, results: [ 503 x2, 200 ], within: 1m }
 `);
-    expect(notes).toEqual(["The shared secret of Warehouse is not recorded: another one stands in for it."]);
+    expect(notes).toEqual(["The shared secret of Warehouse is not recorded: another one replaces it."]);
   });
 
   test("keeps apart what happened to several messages at several webhooks, hours and hands between them", async () => {
@@ -104,7 +104,7 @@ steps:
     for (const { id } of waiting.slice(0, 1)) await call("deliveries.cancel", { id });
     await call("clock.advance", { to: "idle" });
     const { text, notes } = await recorded();
-    expect(notes).toEqual(["What was no message at all is left out."]);
+    expect(notes).toEqual(["Items that are not messages are left out."]);
     expect(text).toContain("state: expired");
     expect(text).toContain("state: duplicate");
     expect(text).toContain("rejected: 1");
@@ -118,7 +118,7 @@ steps:
     const answer = await own.api.call("scenarios.record", { messageIds: await allMessages() });
     expect(answer).toMatchObject({
       status: 409,
-      body: { code: "nothing_to_record", message: expect.stringContaining("What was no message at all is left out.") },
+      body: { code: "nothing_to_record", message: expect.stringContaining("Items that are not messages are left out.") },
     });
     expect(await own.api.call("scenarios.record", { messageIds: ["msg_nope"] })).toMatchObject({ status: 404 });
   });
@@ -150,7 +150,7 @@ steps:
     await send("/v1/track", { event: "E", userId: "u_1", messageId: "m_1" });
     const { notes, text } = await recorded();
     expect(notes).toEqual([
-      "The retry profile never of D is one of your own, which a scenario does not have: documented stands in for it.",
+      "The retry profile never of D is custom, and a scenario has built-in ones only: documented replaces it.",
       "Left out, because the scenario gave another result: expect deliveries of messageId m_1, destination D: count 1, state failed.",
     ]);
     expect(text).not.toContain("state: failed");
@@ -169,6 +169,6 @@ steps:
     const { text, notes } = await recorded();
     expect(text).not.toContain("s3cr3t");
     expect(text).toContain("X-Api-Key: left-out");
-    expect(notes).toContain("The value of the header X-Api-Key of Crm is not recorded: left-out stands in for it.");
+    expect(notes).toContain("The value of the header X-Api-Key of Crm is not recorded: left-out replaces it.");
   });
 });

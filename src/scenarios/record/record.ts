@@ -7,24 +7,26 @@
 import { Document, isCollection, isPair, isScalar, isSeq, visit } from "yaml";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { InputOf } from "../../contract/contract.ts";
+import type { ScenarioReport } from "../../contract/scenarios.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
-import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
-import { readScenario } from "../file/read-scenario.ts";
-import { runRead } from "../run/run-scenario.ts";
+import { CallRefused, type ScenarioPipeline } from "../run/pipeline.ts";
 import { expectationsOf } from "./expectations.ts";
 import { setupOf } from "./setup.ts";
 import { stepsOf } from "./steps.ts";
 
-export type Recording = { text: string; notes: string[] };
+type Recording = { text: string; notes: string[] };
 
-export async function recordScenario(
-  own: ScenarioPipeline,
-  start: StartPipeline,
-  { messageIds, name }: InputOf<"scenarios.record">,
-): Promise<Recording | Problem> {
+type RecordOptions = InputOf<"scenarios.record"> & {
+  /** The pipeline that the messages are in. */
+  own: ScenarioPipeline;
+  /** Runs the text of a scenario in a pipeline of its own. */
+  run: (text: string) => Promise<ScenarioReport>;
+};
+
+export async function recordScenario(options: RecordOptions): Promise<Recording | Problem> {
   try {
-    return await record(own, start, { messageIds, name });
+    return await record(options);
   } catch (error) {
     if (!(error instanceof CallRefused)) throw error;
     const { status, code, data } = error.problem;
@@ -32,11 +34,7 @@ export async function recordScenario(
   }
 }
 
-async function record(
-  own: ScenarioPipeline,
-  start: StartPipeline,
-  { messageIds, name }: InputOf<"scenarios.record">,
-): Promise<Recording | Problem> {
+async function record({ own, run, messageIds, name }: RecordOptions): Promise<Recording | Problem> {
   const notes = new Set<string>();
   const all: MessageDetailsAnswer[] = [];
   for (const id of new Set(messageIds)) all.push(await own.call("messages.get", { id }));
@@ -54,7 +52,7 @@ async function record(
     startAt: first.receivedAt,
     steps: [...steps, ...(expect.length === 0 ? [] : [{ expect }])],
   });
-  const report = await runRead({ read: readScenario(scenarioYaml(scenario(expectations))), start });
+  const report = await run(scenarioYaml(scenario(expectations)));
   const unmet = report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
   for (const text of unmet) if (text !== null) notes.add(`Left out, because the scenario gave another result: expect ${text}.`);
   for (const { problem } of [...report.problems.map(({ message }) => ({ problem: message })), ...report.steps])

@@ -29,7 +29,7 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
   const usedDestinations = new Set(messages.flatMap(({ decisions }) => decisions.map(({ destinationId }) => destinationId)));
   const sources = (await own.call("sources.list", {})).items.filter(({ id, kind }) => usedSources.has(id) && kind !== "audience");
   const destinations = (await own.call("destinations.list", {})).items.filter(({ id }) => usedDestinations.has(id));
-  if (destinations.length < usedDestinations.size) note("A destination has been deleted meanwhile. What went there is left out.");
+  if (destinations.length < usedDestinations.size) note("A destination has been deleted. Its deliveries are left out.");
 
   const sourceNames = uniqueNames(sources);
   const destinationNames = uniqueNames(destinations);
@@ -86,7 +86,7 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
 function recordedHeaders(name: string, headers: Record<string, string>, note: Note): Record<string, string> {
   const without = headersWithoutCredentials(headers);
   for (const [header, value] of Object.entries(headers)) {
-    if (value !== without[header]) note(`The value of the header ${header} of ${name} is not recorded: ${leftOut} stands in for it.`);
+    if (value !== without[header]) note(`The value of the header ${header} of ${name} is not recorded: ${leftOut} replaces it.`);
   }
   return without;
 }
@@ -102,9 +102,9 @@ function sourceMembers({ kind, mode, deduplicate, correctClockSkew }: SourceAnsw
 
 function destinationMembers(destination: DestinationAnswer, isBuiltIn: boolean, note: Note): Partial<FileDestination> {
   const { name, hasSharedSecret, enabled, retryProfile, payload } = destination;
-  if (hasSharedSecret) note(`The shared secret of ${name} is not recorded: another one stands in for it.`);
+  if (hasSharedSecret) note(`The shared secret of ${name} is not recorded: another one replaces it.`);
   if (!isBuiltIn)
-    note(`The retry profile ${retryProfile} of ${name} is one of your own, which a scenario does not have: documented stands in for it.`);
+    note(`The retry profile ${retryProfile} of ${name} is custom, and a scenario has built-in ones only: documented replaces it.`);
   return {
     ...(hasSharedSecret ? { sharedSecret: standIn } : {}),
     ...(enabled ? {} : { enabled }),

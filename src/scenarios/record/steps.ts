@@ -44,9 +44,9 @@ export function stepsOf(messages: readonly MessageDetailsAnswer[], setup: Record
 
 function whyNot(message: MessageDetailsAnswer, { source }: RecordedSetup): string | null {
   if (source(message.sourceId) === undefined) return "Messages of audiences, computed traits and deleted sources are left out.";
-  if (message.type === "delete") return "Delete messages are left out: a delete step makes them.";
+  if (message.type === "delete") return "Delete messages are left out: a delete step creates them.";
   if (message.reason === "suppressed") return "Messages of suppressed users are left out.";
-  return messageOf(message) === null ? "What was no message at all is left out." : null;
+  return messageOf(message) === null ? "Items that are not messages are left out." : null;
 }
 
 /** What is sent: the message as received, and the id that it got. */

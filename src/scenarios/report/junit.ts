@@ -71,7 +71,7 @@ function outcomeOf(step: ScenarioStepResult, report: ScenarioReport): string {
       { message: step.problem, type: "step" },
       escaped(`${report.file ?? ""}:${step.line}:${step.column}  ${step.problem}`),
     );
-  if (step.state === "skipped") return element("skipped", { message: "A step before it could not be done." });
+  if (step.state === "skipped") return element("skipped", { message: "An earlier step could not run." });
   const failed = step.expectations.filter(({ passed }) => !passed);
   if (failed.length === 0) return "";
   const text = reportText({ ...report, steps: [{ ...step, expectations: failed }] }, plainPaint);

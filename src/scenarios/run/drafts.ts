@@ -2,7 +2,7 @@
 
 import type { InputOf } from "../../contract/contract.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
-import type { FileAudienceChange, FileComputedTrait } from "../file/audience-schema.ts";
+import type { FileAudienceChange, FileComputedTrait } from "../file/change-schema.ts";
 import type { FileDestination, FileEndpoint, FileFault, FileWebhook, ProgramStep } from "../file/setup-schema.ts";
 
 export type EndpointAddress = { url: string; tlsUrl: string };

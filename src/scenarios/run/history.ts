@@ -285,7 +285,7 @@ async function readDeletions(pipeline: ScenarioPipeline, messages: readonly Seen
   const ordinals = new Map(messages.map(({ ordinal, details }) => [details.id, ordinal]));
   return items.flatMap(({ requestedAt, users }) =>
     users.map(({ userId, messageIds }): Notice => {
-      // Without a message its order within one clock time is unknown: it counts as the last.
+      // Without a message its order within one clock time is unknown. It counts as the last.
       const ordinal = messageIds.length === 0 ? Number.MAX_SAFE_INTEGER : Math.max(...messageIds.map((id) => ordinals.get(id) ?? 0));
       return { at: Date.parse(requestedAt), ordinal, userId, change: "gone" };
     }),

@@ -5,17 +5,22 @@
  * An expectation that fails does not keep the steps after it from running. A step that cannot be done does.
  */
 
-import type { ScenarioProblem, ScenarioReport, ScenarioStepResult } from "../../contract/scenarios.ts";
+import type { ScenarioProblem, ScenarioReport, ScenarioStepResult, ScenarioExpectationResult } from "../../contract/scenarios.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { ReadScenario } from "../file/read-scenario.ts";
 import { defaultSeed, defaultStartAt, verbs, type Scenario } from "../file/scenario-schema.ts";
-import { rawAt, type FileProblem } from "../file/yaml-places.ts";
-import { stepPhrase } from "../report/phrases.ts";
+import { rawAt, type FileProblem, type Path } from "../file/yaml-places.ts";
+import { stepPhrase, claimPhrase } from "../report/phrases.ts";
 import type { ScenarioPipeline, RunningPipeline, StartPipeline } from "./pipeline.ts";
 import { Session } from "./session.ts";
 import { setUp } from "./set-up.ts";
-import { takeStep, type StepDone } from "./take-step.ts";
 import { findUnreachable } from "./reachable.ts";
+import { choosesDelivery } from "../expect/kinds.ts";
+import { meet } from "../expect/meet.ts";
+import type { Expectation } from "../file/expectation-schema.ts";
+import type { AnswerOf } from "../../contract/contract.ts";
+import { sendBody, sendMessages } from "./send.ts";
+import type { History } from "./history.ts";
 
 export type RunOptions = {
   read: ReadScenario;
@@ -160,4 +165,105 @@ function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipelin
 /** The report of a run before its first step. */
 export function reportToBe({ read, ...options }: Pick<RunRead, "read" | "file" | "seed">): ScenarioReport {
   return "problems" in read ? unusableReport(read.problems, options) : firstReport({ ...options, read });
+}
+
+export type StepDone = {
+  outcome: string | null;
+  problem: string | null;
+  expectations: ScenarioExpectationResult[];
+  /** It could not be done: later results would mean nothing. */
+  broken: boolean;
+};
+
+const nothing: StepDone = { outcome: null, problem: null, expectations: [], broken: false };
+
+/** Does one step in a session; `hookyard/testing` calls it step by step. */
+export async function takeStep(read: ReadScenario, session: Session, index: number): Promise<StepDone> {
+  try {
+    return { ...nothing, ...(await act(read, session, index)) };
+  } catch (error) {
+    const steady = await steadyOf(session);
+    return { ...nothing, broken: true, problem: steady(error instanceof Error ? error.message : String(error)) };
+  }
+}
+
+async function act(read: ReadScenario, session: Session, index: number): Promise<Partial<StepDone>> {
+  const step = read.scenario.steps[index];
+  if (step === undefined) return {};
+  if ("send" in step) return sendMessages(session, step);
+  if ("post" in step) return sendBody(session, step);
+  if ("advance" in step) {
+    const attempts = await session.advance(step.advance);
+    return { outcome: attempts === 1 ? "1 attempt" : `${attempts} attempts` };
+  }
+  if ("change" in step) await session.act(() => session.change(step.change));
+  if ("create" in step) await session.act(() => session.create(step.create));
+  if ("sync" in step) {
+    const { entered, left } = await session.act(() => session.sync(step.sync));
+    return { outcome: `${entered} entered, ${left} left` };
+  }
+  if ("delete" in step) {
+    const { users, suppress = true } = Array.isArray(step.delete) ? { users: step.delete } : step.delete;
+    const { messages } = await session.act(() => session.delete(users, suppress));
+    return { outcome: messages === 1 ? "1 delete message" : `${messages} delete messages` };
+  }
+  if ("lift" in step) await session.act(() => session.lift(step.lift));
+  if ("retry" in step)
+    return {
+      outcome: `${await session.act(() => session.withDeliveries("retry", (delivery) => choosesDelivery(step.retry, delivery)))} requeued`,
+    };
+  if ("cancel" in step)
+    return {
+      outcome: `${await session.act(() => session.withDeliveries("cancel", (delivery) => choosesDelivery(step.cancel, delivery)))} cancelled`,
+    };
+  if ("request" in step) return session.requests.take(step);
+  if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };
+  return {};
+}
+
+type Place = { read: ReadScenario; session: Session; path: Path };
+
+async function resultsOf(expect: Expectation | Expectation[], place: Place): Promise<ScenarioExpectationResult[]> {
+  if (!Array.isArray(expect)) return resultsOfOne(expect, place);
+  const results: ScenarioExpectationResult[] = [];
+  for (const [index, one] of expect.entries()) results.push(...(await resultsOfOne(one, { ...place, path: [...place.path, index] })));
+  return results;
+}
+
+async function resultsOfOne(expectation: Expectation, { read: { file }, session, path }: Place): Promise<ScenarioExpectationResult[]> {
+  const met = await meet(expectation, session);
+  const steady = await steadyOf(session);
+  return met.map(({ subject, passed, expected, actual, differences, moreDifferences }) => ({
+    ...file.placeOfName([...path, subject]),
+    text: claimPhrase(subject, rawAt(file, [...path, subject])),
+    passed,
+    expected: steady(expected),
+    actual: steady(actual),
+    differences: differences.map((difference) => ({
+      ...difference,
+      of: steady(difference.of),
+      expected: steady(difference.expected),
+      actual: steady(difference.actual),
+      attempts: difference.attempts.map((attempt) => ({ ...attempt, error: attempt.error === null ? null : steady(attempt.error) })),
+    })),
+    moreDifferences,
+  }));
+}
+
+async function steadyOf(session: Session): Promise<Steady> {
+  const about = await session.pipeline.call("about.get", {});
+  return createSteady(about, await session.history(), (id) => session.isKnownId(id));
+}
+
+type Steady = (text: string) => string;
+
+function createSteady(about: AnswerOf<"about.get">, history: Pick<History, "messages">, isKnownId: (messageId: string) => boolean): Steady {
+  const ports = [about.ingestUrl, about.endpointsUrl, about.endpointsTlsUrl].map((url) => new URL(url).port);
+  const portPattern = new RegExp(`:(?:${ports.join("|")})(?!\\d)`, "g");
+  const drawn = history.messages.filter(({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId));
+  return (text) => {
+    let steady = text.replace(portPattern, "");
+    for (const { ordinal, details } of drawn) steady = steady.replaceAll(details.messageId, `#${ordinal}`);
+    return steady;
+  };
 }

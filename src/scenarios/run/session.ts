@@ -6,12 +6,9 @@
  */
 
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
-import type { DeliveryChoice } from "../file/expectation-schema.ts";
-import type { FileAudience, FileComputedTrait } from "../file/audience-schema.ts";
-import type { FileChange, FileCreation } from "../file/change-schema.ts";
+import type { FileAudience, FileComputedTrait, FileChange, FileCreation } from "../file/change-schema.ts";
 import type { FileDestination, FileEndpoint } from "../file/setup-schema.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
-import { choosesDelivery } from "../expect/kinds.ts";
 import {
   audienceChanges,
   computedChanges,
@@ -186,10 +183,10 @@ export class Session {
   }
 
   /** Retries or cancels the chosen deliveries; returns how many. */
-  async withDeliveries(what: "retry" | "cancel", of: DeliveryChoice): Promise<number> {
+  async withDeliveries(what: "retry" | "cancel", isChosen: (delivery: SeenDelivery) => boolean): Promise<number> {
     const { deliveries } = await this.#read();
-    const chosen = deliveries.filter((delivery: SeenDelivery) => choosesDelivery(of, delivery));
-    if (chosen.length === 0) throw new Error(`No delivery is there to ${what}: of ${deliveries.length} not one was chosen.`);
+    const chosen = deliveries.filter(isChosen);
+    if (chosen.length === 0) throw new Error(`There is no delivery to ${what}: of ${deliveries.length}, none was selected.`);
     for (const { details } of chosen) await this.pipeline.call(`deliveries.${what}`, { id: details.id });
     return chosen.length;
   }
@@ -227,7 +224,7 @@ export class Session {
 
 function idOf<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
   const value = map.get(name);
-  if (value === undefined) throw new Error(`There is nothing called ${name}. There are: ${[...map.keys()].join(", ")}.`);
+  if (value === undefined) throw new Error(`Nothing has the name ${name}. Known: ${[...map.keys()].join(", ")}.`);
   return value;
 }
 

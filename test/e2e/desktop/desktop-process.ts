@@ -21,7 +21,7 @@ export type DesktopProcess = ReturnType<typeof startDesktop>;
 type OverPort = { from: "page" | "host"; [member: string]: unknown };
 
 export async function buildDesktop(): Promise<void> {
-  await promisify(execFile)(process.execPath, [join(root, "src", "launch", "build-desktop-command.ts")]);
+  await promisify(execFile)(process.execPath, [join(root, "src", "launch", "build-desktop.ts")]);
 }
 
 /** `flags` as they are given to the program. Without `--data` the data is where Electron's `userData` is: a directory of this start's own. */

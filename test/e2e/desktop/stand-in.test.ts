@@ -213,7 +213,7 @@ describe("starting", () => {
     const desktop = start(flags);
     await expect
       .poll(() => desktop.called("dialog.showMessageBox"))
-      .toMatchObject([[{ message: `Port ${port} is taken by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
+      .toMatchObject([[{ message: `Port ${port} is in use by another program.`, buttons: ["Use Free Ports", "Quit"] }]]);
     desktop.tell({ tell: "dialog-answer", response: 0 });
     const { page } = await desktop.page();
     expect(new URL(await ingestOf(page)).port).not.toBe(String(port));
@@ -243,7 +243,10 @@ describe("starting", () => {
 
   test.runIf(existsSync("/proc/self"))("says at once that the data directory cannot be made, also where nothing can be", async () => {
     const desktop = start([...freePorts, "--data", "/proc/nothing/here"]);
-    expect(await desktop.ended).toEqual({ code: 1, errors: expect.stringMatching(/^The data directory [^\n]* cannot be made[^\n]*\n$/) });
+    expect(await desktop.ended).toEqual({
+      code: 1,
+      errors: expect.stringMatching(/^The data directory [^\n]* cannot be created[^\n]*\n$/),
+    });
   });
 
   test("says in a sentence what is wrong with a flag", async () => {

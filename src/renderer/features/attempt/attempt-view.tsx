@@ -41,7 +41,7 @@ export function AttemptView({ messageId, attemptId }: { messageId: string; attem
         <h1>{message === undefined ? "Message not found" : "Attempt not found"}</h1>
         <ProblemText error={error} />
         <p className="muted">
-          {message === undefined ? "It may have been cleared. " : "It is not on record for this message. "}
+          {message === undefined ? "It may have been cleared. " : "The message has no attempt with this number. "}
           <a className="link" href={message === undefined ? "#/live" : messageHref(messageId)}>
             Back to Live
           </a>

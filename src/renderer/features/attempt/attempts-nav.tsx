@@ -1,4 +1,4 @@
-/** All attempts of a delivery by round, then what is under way and to come. */
+/** All attempts of a delivery by round, then those in progress and to come. */
 
 import { useEffect, useRef } from "react";
 import { OutcomeGlyph } from "../../kit/glyph.tsx";
@@ -98,7 +98,7 @@ function AheadRows({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead 
           <span className="clip quiet">{hosts}</span>
           <span />
           {isUnderWay ? (
-            <span className="d muted">under way</span>
+            <span className="d muted">in progress</span>
           ) : (
             <span className="d">
               <Until at={at} withTime={false} />

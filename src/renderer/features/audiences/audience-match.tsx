@@ -8,7 +8,7 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf } from "../../stores/place.ts";
+import { hrefTo } from "../../stores/place.ts";
 import { Until } from "../details/until.tsx";
 import { valueText } from "../profiles/profile-words.ts";
 
@@ -67,7 +67,7 @@ export function Match({
               {profileId === null ? (
                 <span className="quiet">no profile</span>
               ) : (
-                <a className="link quiet" href={hashOf({ view: "profiles", path: [profileId], query: {} })}>
+                <a className="link quiet" href={hrefTo("profiles", profileId)}>
                   profile
                 </a>
               )}

@@ -5,7 +5,7 @@ import { State } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hashOf } from "../../stores/place.ts";
+import { hrefTo } from "../../stores/place.ts";
 import { AttemptMarks } from "../timeline/attempt-marks.tsx";
 import { sentValue } from "./computed-draft.ts";
 
@@ -62,7 +62,7 @@ function SentRow({ message: { id, userId, receivedAt, state, marks, nextAttemptA
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
-        <a className="link" href={hashOf({ view: "live", path: [id], query: {} })} title={`${calendarDate(at)}, open the message`}>
+        <a className="link" href={hrefTo("live", id)} title={`${calendarDate(at)}, open the message`}>
           {clockTime(at)}
         </a>
       </span>

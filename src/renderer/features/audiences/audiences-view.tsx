@@ -1,129 +1,88 @@
 /** Audiences and computed traits: the editor with sync in the middle, the sent messages at the right. */
 
-import { useMemo } from "react";
 import type { Sync } from "../../../domain/rules.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
-import { Menu } from "../../kit/floats.tsx";
-import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
+import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count, span } from "../../kit/words.ts";
-import { type Command, useOffer } from "../../stores/commands.ts";
+import { useOffer } from "../../stores/commands.ts";
+import { newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, openOf, usePlace } from "../../stores/place.ts";
+import { openOf, usePlace } from "../../stores/place.ts";
+import { Collection, type Entry } from "../collection/collection.tsx";
 import { AudiencePane } from "./audience-pane.tsx";
 import { SentMessages } from "./audience-sent.tsx";
-import { audienceKind, newId, traitKind, traitsPath } from "./computed-draft.ts";
+import { audienceKind, type ComputedTrait, traitKind, traitsPath } from "./computed-draft.ts";
 import { ComputedTraitPane } from "./computed-trait-pane.tsx";
 import "./audiences.css";
 import "./rule.css";
 
-const goToNew = (): void => usePlace.getState().go({ view: "audiences", path: [newId] });
-const goToNewTrait = (): void => usePlace.getState().go({ view: "audiences", path: [traitsPath, newId] });
+const newPaths = { audience: [newId], trait: [traitsPath, newId] };
+const create = (what: keyof typeof newPaths) => (): void => usePlace.getState().go({ view: "audiences", path: newPaths[what] });
+const commands = [
+  { id: "audiences.new", label: "New audience", icon: "audiences", hint: "Audiences", run: create("audience") },
+  { id: "traits.new", label: "New computed trait", icon: "audiences", hint: "Audiences", run: create("trait") },
+] as const;
 
 export function AudiencesView() {
   const { answer, error } = useLive("audiences.list", {});
   const traits = useLive("computedTraits.list", {}).answer?.items;
   const destinations = useLive("destinations.list", {}).answer?.items;
   const path = usePlace((place) => place.path);
-  const go = usePlace((place) => place.go);
   const drafts = audienceKind.useDrafts((store) => store.drafts);
   const traitDrafts = traitKind.useDrafts((store) => store.drafts);
-  const commands = useMemo<readonly Command[]>(
-    () => [
-      { id: "audiences.new", label: "New audience", icon: "audiences", hint: "Audiences", run: goToNew },
-      { id: "traits.new", label: "New computed trait", icon: "audiences", hint: "Audiences", run: goToNewTrait },
-    ],
-    [],
-  );
   useOffer("audiences", commands);
-
   if (answer === undefined || traits === undefined || destinations === undefined) return <ProblemText error={error} />;
+
   const audiences = answer.items;
   const showsTrait = path[0] === traitsPath || (path[0] === undefined && audiences.length === 0 && traits.length > 0);
   const openId = showsTrait ? path[1] : path[0];
   const isNew = openId === newId;
   const audience = showsTrait ? undefined : openOf(audiences, openId);
   const trait = showsTrait ? openOf(traits, openId) : undefined;
-  const named = [...audiences, ...traits];
-  const others = [
-    ...audiences.map(({ id, name, size }) => ({ label: name, hint: count(size), go: () => go({ view: "audiences", path: [id] }) })),
-    ...traits.map(({ id, name }) => ({ label: name, hint: "trait", go: () => go({ view: "audiences", path: [traitsPath, id] }) })),
-    { label: "New audience", go: goToNew },
-    { label: "New computed trait", go: goToNewTrait },
-  ];
+  const shown = audience ?? trait;
+  const pane = { named: [...audiences, ...traits], destinations };
+  const unsaved = { detail: "not saved yet", inMenu: false };
 
-  const list = (
-    <ListPane
+  const entries: Entry[] = audiences.map((each) => ({
+    path: [each.id],
+    label: each.name,
+    hint: count(each.size),
+    aside: drafts[each.id] === undefined ? usersWord(each.size) : "unsaved",
+    detail: <SyncDetail synced={each} />,
+  }));
+  if (isNew && !showsTrait) entries.push({ ...unsaved, path: newPaths.audience, label: "New audience" });
+  const traitEntries: Entry[] = traits.map((each) => ({
+    path: [traitsPath, each.id],
+    label: each.name,
+    hint: "trait",
+    aside: traitDrafts[each.id] === undefined ? usersWord(each.users) : "unsaved",
+    detail: <SyncDetail synced={each} />,
+  }));
+  if (isNew && showsTrait) traitEntries.push({ ...unsaved, path: newPaths.trait, label: "New computed trait" });
+
+  return (
+    <Collection
+      view="audiences"
       title="Audiences"
+      entries={[...entries, ...traitEntries.map((entry, place) => (place > 0 ? entry : { ...entry, heading: "Computed traits" }))]}
+      current={isNew ? newPaths[showsTrait ? "trait" : "audience"] : shown && [...(showsTrait ? [traitsPath] : []), shown.id]}
       tools={
         <Menu
           trigger={<IconButton icon="add" label="New" />}
-          items={[
-            { label: "New audience", icon: "audiences", onSelect: goToNew },
-            { label: "New computed trait", icon: "audiences", onSelect: goToNewTrait },
-          ]}
+          items={commands.map(({ label, icon, run }): MenuItem => ({ label, icon, onSelect: run }))}
         />
       }
-    >
-      {audiences.map(({ id, name, key, size, sync, syncing }) => (
-        <ListEntry
-          key={id}
-          href={hashOf({ view: "audiences", path: [id], query: {} })}
-          isCurrent={id === audience?.id}
-          name={name}
-          aside={drafts[id] === undefined ? `${count(size)} ${size === 1 ? "user" : "users"}` : "unsaved"}
-          detail={
-            <>
-              <code>{key}</code> <span className="quiet">{syncing === null ? syncWords(sync) : "syncing"}</span>
-            </>
-          }
-        />
-      ))}
-      {isNew && !showsTrait ? (
-        <ListEntry href={hashOf({ view: "audiences", path: [newId], query: {} })} isCurrent name="New audience" detail="not saved yet" />
-      ) : null}
-      {traits.length > 0 || (isNew && showsTrait) ? <li className="list-heading">Computed traits</li> : null}
-      {traits.map(({ id, name, key, users, sync, syncing }) => (
-        <ListEntry
-          key={id}
-          href={hashOf({ view: "audiences", path: [traitsPath, id], query: {} })}
-          isCurrent={id === trait?.id}
-          name={name}
-          aside={traitDrafts[id] === undefined ? `${count(users)} ${users === 1 ? "user" : "users"}` : "unsaved"}
-          detail={
-            <>
-              <code>{key}</code> <span className="quiet">{syncing === null ? syncWords(sync) : "syncing"}</span>
-            </>
-          }
-        />
-      ))}
-      {isNew && showsTrait ? (
-        <ListEntry
-          href={hashOf({ view: "audiences", path: [traitsPath, newId], query: {} })}
-          isCurrent
-          name="New computed trait"
-          detail="not saved yet"
-        />
-      ) : null}
-    </ListPane>
-  );
-
-  if (!isNew && audience === undefined && trait === undefined) {
-    const isMissing = openId !== undefined;
-    return (
-      <ListAndEditor
-        name="audiences"
-        title="Audiences"
-        isEmpty
-        list={list}
-        editor={
+      menu={commands.map(({ label, run }): MenuItem => ({ label, onSelect: run }))}
+      empty={
+        isNew || shown !== undefined ? null : (
           <EmptyState
             label="No audience"
-            title={isMissing ? "Audience not found" : "Notify receivers when users enter and leave"}
-            action={{ label: "Create an audience", run: goToNew }}
+            title={openId === undefined ? "Notify receivers when users enter and leave" : "Audience not found"}
+            action={{ label: "Create an audience", run: create("audience") }}
             more={
-              <Button icon="add" onClick={goToNewTrait}>
+              <Button icon="add" onClick={create("trait")}>
                 Create a computed trait
               </Button>
             }
@@ -132,28 +91,34 @@ export function AudiencesView() {
             an identify with <code>true</code> for each user who enters and <code>false</code> for each who leaves, whether an event or time
             alone causes it.
           </EmptyState>
-        }
-      />
-    );
-  }
-  const shown = showsTrait ? trait : audience;
-  return (
-    <ListAndEditor
-      name="audiences"
-      title="Audiences"
-      list={list}
-      editor={
-        showsTrait ? (
-          <ComputedTraitPane key={trait?.id ?? newId} saved={trait ?? null} named={named} destinations={destinations} others={others} />
-        ) : (
-          <AudiencePane key={audience?.id ?? newId} saved={audience ?? null} named={named} destinations={destinations} others={others} />
         )
       }
-      evidence={{
-        label: "Sent to receivers",
-        content: <SentMessages key={shown?.id ?? "new"} sourceId={shown?.sourceId ?? null} traitKey={shown?.key ?? "trait"} />,
-      }}
+      editor={
+        showsTrait ? (
+          <ComputedTraitPane key={trait?.id} saved={trait ?? null} {...pane} />
+        ) : (
+          <AudiencePane key={audience?.id} saved={audience ?? null} {...pane} />
+        )
+      }
+      evidence={
+        isNew || shown !== undefined
+          ? {
+              label: "Sent to receivers",
+              content: <SentMessages key={shown?.id} sourceId={shown?.sourceId ?? null} traitKey={shown?.key ?? "trait"} />,
+            }
+          : undefined
+      }
     />
+  );
+}
+
+const usersWord = (n: number): string => `${count(n)} ${n === 1 ? "user" : "users"}`;
+
+function SyncDetail({ synced: { key, sync, syncing } }: { synced: Pick<ComputedTrait, "key" | "sync" | "syncing"> }) {
+  return (
+    <>
+      <code>{key}</code> <span className="quiet">{syncing === null ? syncWords(sync) : "syncing"}</span>
+    </>
   );
 }
 

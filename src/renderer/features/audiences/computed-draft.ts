@@ -12,9 +12,6 @@ export type Named = { id: string; name: string; key: string };
 
 export type CommonDraft = { name: string; sync: Sync; destinationIds: string[] };
 
-/** Of the one that does not exist yet. */
-export const newId = "new";
-
 export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
   useDrafts: UseDrafts<Draft>;
   /** Before its id in the address. */
@@ -33,7 +30,7 @@ export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
 export function keyOf(name: string, ownId: string | null, others: readonly Named[]): { key: string; problem: string | null } {
   const key = snakeCase(name);
   if (name.trim() === "") return { key, problem: "Enter a name." };
-  if (key === "") return { key, problem: "A name needs at least one letter or digit, because the key is made from it." };
+  if (key === "") return { key, problem: "A name needs at least one letter or digit, because the key is derived from it." };
   const taken = others.find((other) => other.id !== ownId && other.key === key);
   return { key, problem: taken === undefined ? null : `The key ${key} is already used by ${taken.name}. Choose another name.` };
 }

@@ -4,11 +4,11 @@ import { type ReactNode, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { DraftForm, NameField, Step } from "../../kit/draft-form.tsx";
-import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
-import { useAction } from "../../kit/use-action.ts";
+import { newId, useDraft } from "../../stores/drafts.ts";
 import { usePlace } from "../../stores/place.ts";
+import { EditorPane } from "../collection/collection.tsx";
 import { DestinationsField, SyncField } from "./audience-sync.tsx";
-import { type CommonDraft, type ComputedKind, keyOf, type Named, newId } from "./computed-draft.ts";
+import { type CommonDraft, type ComputedKind, keyOf, type Named } from "./computed-draft.ts";
 
 type FrameProps = {
   /** What it is: `Audience`. */
@@ -27,45 +27,22 @@ type FrameProps = {
 };
 
 export function ComputedFrame({ noun, editing, make, note, first, preview, payload, children }: FrameProps) {
-  const {
-    name,
-    destinations,
-    others,
-    draft,
-    key,
-    missing,
-    wrongName,
-    nameProblem,
-    hasDraft,
-    problem,
-    isBusy,
-    change,
-    save,
-    discard,
-    remove,
-  } = editing;
+  const { name, destinations, draft, key, missing, wrongName, nameProblem, form, change, remove } = editing;
   const title = name ?? `New ${noun.toLowerCase()}`;
   return (
-    <section className="pane editor" aria-label={name === null ? title : `${noun} ${title}`}>
-      <header className="pane-title">
-        <h2 className="clip isolate">{title}</h2>
-        <OthersMenu label="Another audience" others={others} />
-        <span className="grow" />
-        {name === null ? null : (
+    <EditorPane
+      label={name === null ? title : `${noun} ${title}`}
+      title={title}
+      others="Another audience"
+      tools={
+        name === null ? null : (
           <DeleteMenu name={title} onDelete={remove}>
             Nothing is sent: receivers keep the last values. Its source is deleted with it; its messages stay on record.
           </DeleteMenu>
-        )}
-      </header>
-      <DraftForm
-        problem={problem}
-        hasBar={name === null || hasDraft || problem !== null}
-        save={name === null ? make : "Save"}
-        isBusy={isBusy}
-        note={name === null ? undefined : note}
-        onSave={save}
-        onDiscard={discard}
-      >
+        )
+      }
+    >
+      <DraftForm {...form} save={name === null ? make : "Save"} note={name === null ? undefined : note}>
         <ol className="numbered audience-steps">
           <Step number={1} title={first.title} isDone={missing === null && wrongName === null}>
             <NameField
@@ -97,7 +74,7 @@ export function ComputedFrame({ noun, editing, make, note, first, preview, paylo
           {children}
         </ol>
       </DraftForm>
-    </section>
+    </EditorPane>
   );
 }
 
@@ -106,7 +83,6 @@ export type PaneProps<Saved> = {
   saved: Saved | null;
   named: readonly Named[];
   destinations: AnswerOf<"destinations.list">["items"];
-  others: readonly Other[];
 };
 
 type Editing<Draft extends CommonDraft> = ReturnType<typeof useComputedDraft<Named, Draft>>;
@@ -114,64 +90,46 @@ type Editing<Draft extends CommonDraft> = ReturnType<typeof useComputedDraft<Nam
 /** What an audience and a computed trait have in common while they are made or changed: a draft that stays, its key, saving and leaving it. */
 export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>(
   kind: ComputedKind<Saved, Draft>,
-  { saved, named, destinations, others }: PaneProps<Saved>,
+  { saved, named, destinations }: PaneProps<Saved>,
 ) {
   const id = saved?.id ?? newId;
-  const kept = kind.useDrafts((store) => store.drafts[id]);
-  const { keep, drop } = kind.useDrafts.getState();
-  const { problem, isBusy, run, clear } = useAction();
   const [showsAll, setShowsAll] = useState(false);
+  const leaveTo = (path: readonly string[]): void => usePlace.getState().go({ view: "audiences", path: [...path] });
 
   const before = saved === null ? kind.empty(destinations.filter(({ enabled }) => enabled).map((each) => each.id)) : kind.draftOf(saved);
-  const draft = kept ?? before;
+  const { draft, hasDraft, drop, change, form } = useDraft(kind.useDrafts, {
+    id,
+    before,
+    isSame: (next) => JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before)),
+    async save() {
+      setShowsAll(true);
+      const wrong = wrongName ?? missing;
+      if (wrong !== null) throw new Error(wrong);
+      if (saved !== null) return void (await kind.update(id, draft));
+      const made = await kind.create(draft);
+      return () => leaveTo([...kind.path, made.id]);
+    },
+    leave: () => leaveTo([]),
+  });
   const { key, problem: wrongName } = keyOf(draft.name, saved?.id ?? null, named);
   const missing = kind.missingIn(draft);
-  const leaveTo = (path: readonly string[]): void => {
-    drop(id);
-    usePlace.getState().go({ view: "audiences", path: [...path] });
-  };
-  const isSame = (next: Draft): boolean => JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before));
 
   return {
     /** As it is saved; null: it is being made. */
     name: saved?.name ?? null,
     destinations,
-    others,
     draft,
     key,
     missing,
     wrongName,
     /** Said of what has not been typed yet only once it was to be saved. */
     nameProblem: showsAll || draft.name !== "" ? wrongName : null,
-    hasDraft: kept !== undefined,
-    problem,
-    isBusy,
-    change(changes: Partial<Draft>): void {
-      clear();
-      const next = { ...draft, ...changes };
-      if (saved !== null && isSame(next)) drop(id);
-      else keep(id, next);
-    },
-    save: (): void =>
-      run(async () => {
-        setShowsAll(true);
-        const wrong = wrongName ?? missing;
-        if (wrong !== null) throw new Error(wrong);
-        if (saved === null) {
-          const made = await kind.create(draft);
-          leaveTo([...kind.path, made.id]);
-        } else {
-          await kind.update(id, draft);
-          drop(id);
-        }
-      }),
-    discard(): void {
-      clear();
-      if (saved === null) leaveTo([]);
-      else drop(id);
-    },
+    hasDraft,
+    change,
+    form,
     async remove(): Promise<void> {
       await kind.remove(id);
+      drop();
       leaveTo([]);
     },
   };

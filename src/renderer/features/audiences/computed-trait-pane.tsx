@@ -6,7 +6,7 @@ import { SelectField } from "../../kit/controls.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf } from "../../stores/place.ts";
+import { hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { valueText } from "../profiles/profile-words.ts";
 import { useDebounced } from "./audience-match.tsx";
@@ -110,7 +110,7 @@ function Values({ computation, missing, traitKey }: { computation: Computation |
               <code className="clip isolate">
                 {traitKey}: {valueText(value)}
               </code>
-              <a className="link quiet" href={hashOf({ view: "profiles", path: [profileId], query: {} })}>
+              <a className="link quiet" href={hrefTo("profiles", profileId)}>
                 profile
               </a>
             </li>

@@ -3,10 +3,10 @@
 import { useEffect, useId, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import {
+  operators,
   type EventCondition,
   type Operand,
   type Operator,
-  operators,
   type PropertyCondition,
   type TraitCondition,
 } from "../../../domain/rules.ts";

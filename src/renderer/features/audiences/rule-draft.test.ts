@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Operand, type Operator, operators } from "../../../domain/rules.ts";
+import { operators, type Operand, type Operator } from "../../../domain/rules.ts";
 import {
   asGroup,
   conditionsOf,

@@ -1,7 +1,6 @@
 /** A rule as groups of conditions: each a sentence, joined by all or any, nested as deep as the rule language goes. */
 
-import { maxRuleDepth } from "../../../domain/check-rule.ts";
-import type { Rule } from "../../../domain/rules.ts";
+import { maxRuleDepth, type Rule } from "../../../domain/rules.ts";
 import { Button, Choice, IconButton } from "../../kit/controls.tsx";
 import { EventFields, TraitFields } from "./condition-fields.tsx";
 import { asGroup, isGroup, joined, joinOf, newEvent, newGroup, newTrait, partsOf, type Group } from "./rule-draft.ts";

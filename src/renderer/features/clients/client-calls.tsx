@@ -1,4 +1,4 @@
-/** Calls that the client is given: composed one by one, or made by itself at a pace of the clock. */
+/** The calls of a client: composed one by one, or generated at a rate in clock time. */
 
 import { useState } from "react";
 import { Button, Choice, TextField } from "../../kit/controls.tsx";

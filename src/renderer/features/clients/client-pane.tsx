@@ -1,14 +1,11 @@
 /** One simulated client: its queue and countdown, the calls it is given, its batches, and how it is set up. */
 
-import { useState } from "react";
 import type { InputOf } from "../../../contract/contract.ts";
 import { wireModes } from "../../../domain/configuration.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
-import { Button, CheckField, Choice, IconButton, SelectField } from "../../kit/controls.tsx";
+import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
+import { Button, CheckField, Choice, SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
-import { Menu } from "../../kit/floats.tsx";
-import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count, duration, span } from "../../kit/words.ts";
@@ -16,46 +13,49 @@ import { useNow } from "../../stores/clock.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { TitleField } from "../frame/title-field.tsx";
+import { EditorPane } from "../collection/collection.tsx";
 import { ClientBatches } from "./client-batches.tsx";
 import { ClientCalls } from "./client-calls.tsx";
 import { type Batch, type Call, callWords, type Client } from "./client-words.ts";
 
-type PaneProps = { client: Client; others: readonly Other[]; problem: Error | null; onCreate: () => void };
-
-export function ClientPane({ client, others, problem, onCreate }: PaneProps) {
+export function ClientPane({ client, problem }: { client: Client; problem: Error | null }) {
   const { id, name, state, queued } = client;
   const details = useLive("clients.get", { id }).answer;
-  const go = usePlace((place) => place.go);
-  const [isAsking, setIsAsking] = useState(false);
   const { problem: refusal, run, attempt } = useAction();
   const update = (changes: Omit<InputOf<"clients.update">, "id">): Promise<unknown> => call("clients.update", { id, ...changes });
   const isOpen = state === "running";
   return (
-    <section className="pane editor" aria-label={`Client ${name}`}>
-      <header className="pane-title">
-        <h2 className="sr">{name}</h2>
-        <TitleField name={name} onRename={(text) => update({ name: text })} />
-        <OthersMenu label="Another client" others={others} more={[{ label: "New client", icon: "add", onSelect: onCreate }]} />
-        {isOpen ? null : <span className="badge outline">{state}</span>}
-        <span className="grow" />
-        {isOpen ? (
-          <Button small icon="send" disabled={queued === 0} onClick={() => run(() => call("clients.flush", { id }))}>
-            Flush
-          </Button>
-        ) : (
-          <Button small disabled={state === "closing"} onClick={() => run(() => call("clients.reopen", { id }))}>
-            Reopen
-          </Button>
-        )}
-        <Menu
-          trigger={<IconButton icon="more" small label="More: close, delete" />}
-          items={[
-            { label: "Close", icon: "pause", disabled: !isOpen, onSelect: () => run(() => call("clients.close", { id })) },
-            { label: "Delete…", icon: "deletions", onSelect: () => setIsAsking(true) },
-          ]}
-        />
-      </header>
+    <EditorPane
+      label={`Client ${name}`}
+      title={name}
+      onRename={(text) => update({ name: text })}
+      others="Another client"
+      facts={isOpen ? null : <span className="badge outline">{state}</span>}
+      tools={
+        <>
+          {isOpen ? (
+            <Button small icon="send" disabled={queued === 0} onClick={() => run(() => call("clients.flush", { id }))}>
+              Flush
+            </Button>
+          ) : (
+            <Button small disabled={state === "closing"} onClick={() => run(() => call("clients.reopen", { id }))}>
+              Reopen
+            </Button>
+          )}
+          <DeleteMenu
+            name={name}
+            label="More: close, delete"
+            items={[{ label: "Close", icon: "pause", disabled: !isOpen, onSelect: () => run(() => call("clients.close", { id })) }]}
+            onDelete={async () => {
+              await call("clients.delete", { id });
+              usePlace.getState().go({ view: "clients" });
+            }}
+          >
+            Queued calls are still sent. Its batches and its log are deleted; messages that arrived stay on record.
+          </DeleteMenu>
+        </>
+      }
+    >
       <div className="pane-body">
         <ProblemText error={refusal ?? problem} />
         <ClientQueue client={details ?? client} queue={details?.queue ?? []} current={details?.current ?? null} />
@@ -63,19 +63,7 @@ export function ClientPane({ client, others, problem, onCreate }: PaneProps) {
         <ClientCalls client={client} />
         <ClientBatches id={id} />
       </div>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setIsAsking(false)}
-        title={`Delete ${name}?`}
-        action="Delete"
-        onConfirm={async () => {
-          await call("clients.delete", { id });
-          go({ view: "clients" });
-        }}
-      >
-        Queued calls are still sent. Its batches and its log are deleted; messages that arrived stay on record.
-      </ConfirmDialog>
-    </section>
+    </EditorPane>
   );
 }
 

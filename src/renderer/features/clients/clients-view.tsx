@@ -1,100 +1,69 @@
 /** Simulated clients: each with its queue, its countdown, its batches and its log. */
 
-import { useCallback, useMemo, useState } from "react";
+import { useState } from "react";
 import { Visible } from "../../kit/code-rows.tsx";
-import { Button, IconButton } from "../../kit/controls.tsx";
+import { Button } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
-import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { clockTime, count, milliseconds } from "../../kit/words.ts";
-import { type Command, useOffer } from "../../stores/commands.ts";
+import { useOffer } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, openOf, usePlace } from "../../stores/place.ts";
+import { openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { Collection, type Entry } from "../collection/collection.tsx";
 import { ClientPane } from "./client-pane.tsx";
 import type { Client } from "./client-words.ts";
 import "./clients.css";
 
-/** As the first source there is, or as one that is made for it. */
-async function makeClient(nth: number): Promise<string> {
-  const { items } = await call("sources.list", {});
-  const source = items.find(({ kind }) => kind !== "audience");
+/** Creates a client of the first source there is, or of one that is created for it, and opens it. */
+async function createClient(): Promise<void> {
+  const [clients, sources] = await Promise.all([call("clients.list", {}), call("sources.list", {})]);
+  const source = sources.items.find(({ kind }) => kind !== "audience");
   const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
-  return (await call("clients.create", { name: nth === 1 ? "Client" : `Client ${nth}`, sourceId })).id;
+  const name = clients.items.length === 0 ? "Client" : `Client ${clients.items.length + 1}`;
+  const made = await call("clients.create", { name, sourceId });
+  usePlace.getState().go({ view: "clients", path: [made.id], query: { name: "edit" } });
 }
 
 export function ClientsView() {
   const { answer, error } = useLive("clients.list", {});
   const openId = usePlace((place) => place.path[0]);
-  const go = usePlace((place) => place.go);
   const { problem, run } = useAction();
-  const make = useCallback(
-    (): void =>
-      run(async () => {
-        const { items } = await call("clients.list", {});
-        go({ view: "clients", path: [await makeClient(items.length + 1)], query: { name: "edit" } });
-      }),
-    [run, go],
-  );
-  const commands = useMemo<readonly Command[]>(
-    () => [{ id: "clients.new", label: "New client", icon: "clients", hint: "Clients", run: make }],
-    [make],
-  );
-  useOffer("clients", commands);
-
+  const add = { label: "New client", run: () => run(createClient) };
+  useOffer("clients", [{ ...add, id: "clients.new", icon: "clients", hint: "Clients" }]);
   if (answer === undefined) return <ProblemText error={error} />;
-  const clients = answer.items;
-  const current = openOf(clients, openId);
-  const others = clients.map(({ id, name, queued, flushAt }) => ({
-    label: name,
-    hint: `${count(queued)} of ${count(flushAt)}`,
-    go: () => go({ view: "clients", path: [id] }),
-  }));
-  const list = (
-    <ListPane title="Clients" tools={<IconButton icon="add" label="New client" onClick={make} />}>
-      {clients.map((client) => (
-        <ListEntry
-          key={client.id}
-          href={hashOf({ view: "clients", path: [client.id], query: {} })}
-          isCurrent={client === current}
-          name={client.name}
-          aside={`${count(client.queued)} of ${count(client.flushAt)}`}
-          detail={<ClientDetail client={client} />}
-        />
-      ))}
-    </ListPane>
-  );
-  if (current === undefined) {
-    return (
-      <ListAndEditor
-        name="clients"
-        title="Clients"
-        isEmpty
-        list={list}
-        editor={
+
+  const current = openOf(answer.items, openId);
+  const entries = answer.items.map((client): Entry => {
+    const queued = `${count(client.queued)} of ${count(client.flushAt)}`;
+    return { path: [client.id], label: client.name, hint: queued, aside: queued, detail: <ClientDetail client={client} /> };
+  });
+  return (
+    <Collection
+      view="clients"
+      title="Clients"
+      entries={entries}
+      current={current && [current.id]}
+      add={add}
+      menu={["line", { label: add.label, icon: "add", onSelect: add.run }]}
+      empty={
+        current !== undefined ? null : (
           <EmptyState
             label="No client"
             title={openId === undefined ? "Watch a client library at work" : "Client not found"}
-            action={{ label: "Create a client", run: make }}
+            action={{ label: "Create a client", run: add.run }}
             error={problem}
           >
             A simulated client queues calls as a program with the client library does: it sends 20 at a time, or what it has after 5
             seconds, and retries what the server did not accept. You see the queue fill, the countdown run and each batch go out, on the
             pipeline’s clock, and can change its size and interval while it runs.
           </EmptyState>
-        }
-      />
-    );
-  }
-  return (
-    <ListAndEditor
-      name="clients"
-      title="Clients"
-      list={list}
-      editor={<ClientPane key={current.id} client={current} others={others} problem={problem} onCreate={make} />}
-      evidence={{ label: "Debug log", content: <ClientLog key={current.id} id={current.id} name={current.name} /> }}
+        )
+      }
+      editor={current && <ClientPane key={current.id} client={current} problem={problem} />}
+      evidence={current && { label: "Debug log", content: <ClientLog key={current.id} id={current.id} name={current.name} /> }}
     />
   );
 }

@@ -41,7 +41,6 @@ function Form({ onDone }: { onDone: () => void }) {
   const [chosen, setChosen] = useState<string | null>(lastChosen);
   const [type, setType] = useState<ComposedType>("track");
   const [drafts, setDrafts] = useState(templates);
-  const [kind, setKind] = useState<SnippetKind>("cURL");
   const [sent, setSent] = useState<Sent | null>(null);
   const { problem, isBusy, run } = useAction();
 
@@ -118,26 +117,34 @@ function Form({ onDone }: { onDone: () => void }) {
         {sent === null ? null : <Answer sent={sent} onDone={onDone} />}
       </div>
       <ProblemText error={problem} />
-      <section aria-label="The same call">
-        <div className="section-head">
-          <h3>The same call as</h3>
-          <Choice
-            small
-            label="The same call as"
-            value={kind}
-            options={snippetKinds.map((value) => ({ value, label: value }))}
-            onChange={setKind}
-          />
-          <span className="grow" />
-          <Button small icon="copy" onClick={() => void copyText(snippet(kind, { ingestUrl, writeKey, type, body }), `as ${kind}`)}>
-            Copy
-          </Button>
-        </div>
-        <pre className="code composer-snippet">
-          <SnippetText text={snippet(kind, { ingestUrl, writeKey, type, body })} />
-        </pre>
-      </section>
+      <SameCall call={{ ingestUrl, writeKey, type, body }} />
     </form>
+  );
+}
+
+function SameCall({ call: composed }: { call: Parameters<typeof snippet>[1] }) {
+  const [kind, setKind] = useState<SnippetKind>("cURL");
+  const text = snippet(kind, composed);
+  return (
+    <section aria-label="The same call">
+      <div className="section-head">
+        <h3>The same call as</h3>
+        <Choice
+          small
+          label="The same call as"
+          value={kind}
+          options={snippetKinds.map((value) => ({ value, label: value }))}
+          onChange={setKind}
+        />
+        <span className="grow" />
+        <Button small icon="copy" onClick={() => void copyText(text, `as ${kind}`)}>
+          Copy
+        </Button>
+      </div>
+      <pre className="code composer-snippet">
+        <SnippetText text={text} />
+      </pre>
+    </section>
   );
 }
 

@@ -2,39 +2,44 @@
 
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
-import { Button, IconButton } from "../../kit/controls.tsx";
-import { Menu } from "../../kit/floats.tsx";
+import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
+import { Button } from "../../kit/controls.tsx";
 import { State, StateGlyph } from "../../kit/glyph.tsx";
-import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { usersInWords } from "../../kit/user-ids.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { EditorPane } from "../collection/collection.tsx";
 import { Until } from "../details/until.tsx";
 
 const pageSize = 50;
 
-export function DeletionPane({ id, others }: { id: string; others: readonly Other[] }) {
+export function DeletionPane({ id }: { id: string }) {
   const { answer: deletion, error } = useLive("deletions.get", { id });
-  const go = usePlace((place) => place.go);
-  const [isAsking, setIsAsking] = useState(false);
   if (deletion === undefined) return <ProblemText error={error} />;
   const at = Date.parse(deletion.requestedAt);
   const words = usersInWords(deletion.users.map(({ userId }) => userId));
   return (
-    <section className="pane editor" aria-label={`Deletion of ${words}`}>
-      <header className="pane-title">
-        <h2 className="clip isolate">{words}</h2>
-        <OthersMenu label="Another request" others={others} />
-        <span className="grow" />
-        <Menu
-          trigger={<IconButton icon="more" small label="More: remove" />}
-          items={[{ label: "Remove this request…", icon: "deletions", onSelect: () => setIsAsking(true) }]}
-        />
-      </header>
+    <EditorPane
+      label={`Deletion of ${words}`}
+      title={words}
+      others="Another request"
+      tools={
+        <DeleteMenu
+          name="this request"
+          label="More: remove"
+          verb="Remove"
+          onDelete={async () => {
+            await call("deletions.delete", { id });
+            usePlace.getState().go({ view: "deletions" });
+          }}
+        >
+          It is removed from this list. Its delete messages are still delivered, and the users stay suppressed.
+        </DeleteMenu>
+      }
+    >
       <div className="pane-body">
         <section className="section deletion-summary" aria-label="State">
           <DeletionState state={deletion.state} />
@@ -46,19 +51,7 @@ export function DeletionPane({ id, others }: { id: string; others: readonly Othe
         </section>
         <Users users={deletion.users} />
       </div>
-      <ConfirmDialog
-        open={isAsking}
-        onClose={() => setIsAsking(false)}
-        title="Remove this request?"
-        action="Remove"
-        onConfirm={async () => {
-          await call("deletions.delete", { id });
-          go({ view: "deletions" });
-        }}
-      >
-        It is removed from this list. Its delete messages are still delivered, and the users stay suppressed.
-      </ConfirmDialog>
-    </section>
+    </EditorPane>
   );
 }
 
@@ -105,7 +98,7 @@ function DeleteMessage({ id, source }: { id: string; source: string }) {
     destinations.find((destination) => destination.id === destinationId)?.name ?? "a deleted destination";
   return (
     <li>
-      <a className="link clip isolate" href={hashOf({ view: "live", path: [id], query: {} })} title="Open the delete message in Live">
+      <a className="link clip isolate" href={hrefTo("live", id)} title="Open the delete message in Live">
         {source}
       </a>
       <span className="delete-deliveries">

@@ -4,17 +4,18 @@ import { useState } from "react";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, CheckField } from "../../kit/controls.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
+import { Step } from "../../kit/draft-form.tsx";
 import { count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { EditorPane } from "../collection/collection.tsx";
 import { userIdsIn, usersInWords, wrongUserIds } from "../../kit/user-ids.ts";
 
-/** What is known of so many is shown; more would be a wall. */
+/** Details are shown for this many users. */
 const shownUsers = 12;
 
-export function NewDeletion({ others }: { others: readonly Other[] }) {
+export function NewDeletion() {
   const given = usePlace((place) => place.query["user"] ?? "");
   const [text, setText] = useState(given);
   const [suppress, setSuppress] = useState(true);
@@ -25,11 +26,7 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
   const users = userIds.length === 1 ? "1 user" : `${count(userIds.length)} users`;
 
   return (
-    <section className="pane editor" aria-label="Delete users">
-      <header className="pane-title">
-        <h2>Delete users</h2>
-        <OthersMenu label="Another request" others={others} />
-      </header>
+    <EditorPane label="Delete users" title="Delete users" others="Another request">
       <form
         className="pane-body"
         onSubmit={(event) => {
@@ -38,58 +35,46 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
         }}
       >
         <ol className="numbered">
-          <li>
-            <span className="number">1</span>
-            <div className="part">
-              <h3 id="users">Users</h3>
-              <p>Enter userIds, one per line or separated by commas.</p>
-              <span className="field area mono user-ids">
-                <textarea
-                  aria-labelledby="users"
-                  aria-describedby="users-note"
-                  aria-invalid={wrong !== null || undefined}
-                  rows={4}
-                  spellCheck={false}
-                  value={text}
-                  onChange={(event) => setText(event.currentTarget.value)}
-                />
-              </span>
-              <FieldNote id="users-note" error={wrong} hint={userIds.length > 1 ? `${users} without duplicates` : undefined} />
-              <ul className="known-users" aria-label="Known users">
-                {userIds.slice(0, shownUsers).map((userId) => (
-                  <KnownUser key={userId} userId={userId} />
-                ))}
-                {userIds.length > shownUsers ? <li className="quiet">and {count(userIds.length - shownUsers)} more</li> : null}
-              </ul>
-            </div>
-          </li>
-          <li>
-            <span className="number">2</span>
-            <div className="part">
-              <h3>Later messages</h3>
-              <CheckField
-                label="Suppress: reject later messages of these users"
-                checked={suppress}
-                onChange={(event) => setSuppress(event.currentTarget.checked)}
+          <Step number={1} title="Users" isDone={false}>
+            <p>Enter userIds, one per line or separated by commas.</p>
+            <span className="field area mono user-ids">
+              <textarea
+                aria-label="Users"
+                aria-describedby="users-note"
+                aria-invalid={wrong !== null || undefined}
+                rows={4}
+                spellCheck={false}
+                value={text}
+                onChange={(event) => setText(event.currentTarget.value)}
               />
-              <p className="quiet">
-                Clients still get 200 for these messages, as from the hosted service; the record has the reason. You can lift a suppression.
-              </p>
-            </div>
-          </li>
-          <li>
-            <span className="number">3</span>
-            <div className="part">
-              <h3>What is sent</h3>
-              <p>
-                One message with exactly three fields for each source that knows a user and has an enabled destination. No identify is sent
-                for audiences that the user leaves.
-              </p>
-              <pre className="code snippet" tabIndex={0} aria-label="The delete message">
-                {`{"type":"delete","userId":${JSON.stringify(userIds[0] ?? "…")},"timestamp":"…"}`}
-              </pre>
-            </div>
-          </li>
+            </span>
+            <FieldNote id="users-note" error={wrong} hint={userIds.length > 1 ? `${users} without duplicates` : undefined} />
+            <ul className="known-users" aria-label="Known users">
+              {userIds.slice(0, shownUsers).map((userId) => (
+                <KnownUser key={userId} userId={userId} />
+              ))}
+              {userIds.length > shownUsers ? <li className="quiet">and {count(userIds.length - shownUsers)} more</li> : null}
+            </ul>
+          </Step>
+          <Step number={2} title="Later messages" isDone={false}>
+            <CheckField
+              label="Suppress: reject later messages of these users"
+              checked={suppress}
+              onChange={(event) => setSuppress(event.currentTarget.checked)}
+            />
+            <p className="quiet">
+              Clients still get 200 for these messages, as from the hosted service; the record has the reason. You can lift a suppression.
+            </p>
+          </Step>
+          <Step number={3} title="What is sent" isDone={false}>
+            <p>
+              One message with exactly three fields for each source that knows a user and has an enabled destination. No identify is sent
+              for audiences that the user leaves.
+            </p>
+            <pre className="code snippet" tabIndex={0} aria-label="The delete message">
+              {`{"type":"delete","userId":${JSON.stringify(userIds[0] ?? "…")},"timestamp":"…"}`}
+            </pre>
+          </Step>
         </ol>
         <footer className="save-bar">
           <Button type="submit" look="primary" icon="deletions" disabled={userIds.length === 0 || wrong !== null}>
@@ -111,7 +96,7 @@ export function NewDeletion({ others }: { others: readonly Other[] }) {
         {userIds.length === 1 ? "The profile and its history are deleted" : "The profiles and their history are deleted"}, and delete
         messages are sent. Neither can be undone. Received messages stay on record.
       </ConfirmDialog>
-    </section>
+    </EditorPane>
   );
 }
 
@@ -124,7 +109,7 @@ function KnownUser({ userId }: { userId: string }) {
       {answer === undefined ? null : profile === undefined ? (
         <span className="quiet">no profile has this userId; nothing will be sent</span>
       ) : (
-        <a className="link muted" href={hashOf({ view: "profiles", path: [profile.id], query: {} })}>
+        <a className="link muted" href={hrefTo("profiles", profile.id)}>
           {count(profile.events)} {profile.events === 1 ? "event" : "events"}
           {profile.audiences.length === 0
             ? ""

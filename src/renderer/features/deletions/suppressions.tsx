@@ -2,35 +2,36 @@
 
 import { useState } from "react";
 import { Button, TextField } from "../../kit/controls.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf } from "../../stores/place.ts";
+import { hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { EditorPane } from "../collection/collection.tsx";
 
 const pageSize = 100;
 
-export function Suppressions({ others }: { others: readonly Other[] }) {
+export function Suppressions() {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageSize);
   const { problem, run } = useAction();
   const { answer, error } = useLive("suppressions.list", search === "" ? { limit } : { limit, search });
   const lift = (userId: string): void => run(() => call("suppressions.lift", { userId }), userId);
   return (
-    <section className="pane editor" aria-label="Suppressed users">
-      <header className="pane-title">
-        <h2>Suppressed users</h2>
-        <OthersMenu label="A request" others={others} />
-        <span className="grow" />
+    <EditorPane
+      label="Suppressed users"
+      title="Suppressed users"
+      others="A request"
+      tools={
         <TextField
           aria-label="Find a suppressed user"
           placeholder="Find by start of userId"
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
         />
-      </header>
+      }
+    >
       <div className="pane-body">
         <ProblemText error={problem ?? error} />
         {answer?.items.length === 0 ? (
@@ -49,7 +50,7 @@ export function Suppressions({ others }: { others: readonly Other[] }) {
                   {deletionId === null ? null : (
                     <>
                       {", by "}
-                      <a className="link" href={hashOf({ view: "deletions", path: [deletionId], query: {} })}>
+                      <a className="link" href={hrefTo("deletions", deletionId)}>
                         its deletion
                       </a>
                     </>
@@ -70,6 +71,6 @@ export function Suppressions({ others }: { others: readonly Other[] }) {
           </p>
         )}
       </div>
-    </section>
+    </EditorPane>
   );
 }

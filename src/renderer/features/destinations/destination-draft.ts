@@ -88,7 +88,4 @@ function wrongHeader(headers: WebhookDraft["headers"], at: number): string | nul
   return checkHeader(name, value) ?? (first < at ? `The header ${name} is set twice.` : null);
 }
 
-/** The draft of the destination that does not exist yet. */
-export const newDestination = "new";
-
 export const useDrafts = draftStore<DestinationDraft>();

@@ -10,7 +10,7 @@ import { State, StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { clockTime, count, milliseconds } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf } from "../../stores/place.ts";
+import { hrefTo } from "../../stores/place.ts";
 import type { Destination } from "./destination-draft.ts";
 
 type Shown = "deliveries" | "verify";
@@ -90,7 +90,7 @@ function DeliveryRow({ delivery }: { delivery: AnswerOf<"deliveries.list">["item
   return (
     <div className="row" role="row">
       <span role="cell" className="mono">
-        <a className="link" href={hashOf({ view: "live", path: [delivery.messageRowId], query: {} })} title="Open the message">
+        <a className="link" href={hrefTo("live", delivery.messageRowId)} title="Open the message">
           {clockTime(at)}
           <span className="ms">{milliseconds(at)}</span>
         </a>

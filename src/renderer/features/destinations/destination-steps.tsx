@@ -19,8 +19,8 @@ type DestinationStepsProps = {
   /** Also what has not been typed in yet. */
   showsAll: boolean;
   sources: AnswerOf<"sources.list">["items"];
-  /** Null-like for one that does not exist yet. */
-  destinationId?: string;
+  /** Undefined: it does not exist yet. */
+  destinationId: string | undefined;
   hasSharedSecret: boolean;
   onChange: (changes: Partial<DestinationDraft>) => void;
 };

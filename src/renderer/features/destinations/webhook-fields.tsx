@@ -69,7 +69,7 @@ type WebhookFieldProps = {
   onChange: (url: string) => void;
   /** Null for the only one. */
   onRemove: (() => void) | null;
-  /** Makes one that always answers 200, and leads to it. */
+  /** Creates one that always answers 200, and uses its URL. */
   onNewEndpoint: () => void;
 };
 

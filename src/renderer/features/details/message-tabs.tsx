@@ -112,7 +112,7 @@ function Signature({ delivery }: { delivery: Delivery }) {
   return <SignaturePanel key={attempt.id} attempt={attempt} destinationId={delivery.destinationId} name={name} />;
 }
 
-/** The retry timeline as a table: every attempt, then what is under way and to come. */
+/** The retry timeline as a table: every attempt, then those in progress and to come. */
 function AttemptTable({ messageId, rounds, ahead }: { messageId: string; rounds: readonly Round[]; ahead: readonly Ahead[] }) {
   if (rounds.length === 0 && ahead.length === 0) return <p className="tab-note muted">No attempt was made.</p>;
   return (
@@ -186,7 +186,7 @@ function AheadRow({ ahead: { kind, round, at, isNext, urls } }: { ahead: Ahead }
       <td>
         <span className={`state ${isUnderWay ? "under_way" : isNext ? "coming next" : "coming"}`}>
           <OutcomeGlyph outcome={kind} />
-          {isUnderWay ? "under way" : isNext ? "next" : "coming"}
+          {isUnderWay ? "in progress" : isNext ? "next" : "coming"}
         </span>
       </td>
       <td className="clip">{urls.map((url) => hostOf(url).name).join(", ")}</td>

@@ -4,112 +4,105 @@ import { useMemo, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { documented, profileOf } from "../../../domain/retry.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { Dialog, Menu } from "../../kit/floats.tsx";
 import { OutcomeGlyph, State } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import type { Action } from "../../kit/use-action.ts";
 import { count, span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
-import { TitleField } from "../frame/title-field.tsx";
+import { EditorPane } from "../collection/collection.tsx";
 import { certificateHosts, leadsTo, tlsUrlAt } from "./endpoint-address.ts";
 import { ProgramEditor } from "./program-editor.tsx";
 import { type Bead, outlookOf } from "./step-outcomes.ts";
 
 type Endpoint = AnswerOf<"endpoints.get">;
 
-export function EndpointEditor({
-  endpoint,
-  endpoints,
-  presets,
-  problem,
-  onRun,
-}: {
+type EditorProps = {
   endpoint: Endpoint;
-  endpoints: readonly Endpoint[];
-  presets: readonly Preset[];
+  /** Why none could be created. */
   problem: Error | null;
   onRun: Action["run"];
-}) {
+};
+
+export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
   const destinations = useLive("destinations.list", {}).answer?.items ?? [];
-  const go = usePlace((place) => place.go);
-  const [asks, setAsks] = useState<"path" | "delete" | null>(null);
-  const { create, duplicate, rewind } = useEndpointCommands(onRun);
+  const [asksPath, setAsksPath] = useState(false);
   const users = destinations.flatMap((destination) =>
     destination.webhooks.flatMap((webhook, place) => (leadsTo(webhook.url, endpoint) ? [{ destination, place }] : [])),
   );
   const user = users[0];
-  const { id, name } = endpoint;
+  const { id, name, steps, after } = endpoint;
 
   return (
-    <section className="pane editor" aria-label={`Test endpoint ${name}`}>
-      <header className="pane-title">
-        <h2 className="sr">{name}</h2>
-        <TitleField name={name} onRename={(text) => call("endpoints.update", { id, name: text })} />
-        <OthersMenu
-          label="Another test endpoint"
-          others={endpoints.map((other) => ({ label: other.name, go: () => go({ view: "endpoints", path: [other.id] }) }))}
-          more={[
-            { label: "New test endpoint", icon: "add", onSelect: () => create(null) },
-            ...presets.map((preset) => ({ label: `New: ${preset.title}`, onSelect: () => create(preset) })),
-          ]}
-        />
-        {user === undefined ? (
+    <EditorPane
+      label={`Test endpoint ${name}`}
+      title={name}
+      onRename={(text) => call("endpoints.update", { id, name: text })}
+      others="Another test endpoint"
+      facts={
+        user === undefined ? (
           <span className="muted clip">no webhook uses it</span>
         ) : (
           <span className="muted clip">
             webhook {user.place + 1} of{" "}
-            <a className="link isolate" href={hashOf({ view: "destinations", path: [user.destination.id], query: {} })}>
+            <a className="link isolate" href={hrefTo("destinations", user.destination.id)}>
               {user.destination.name}
             </a>
             {users.length > 1 ? ` and ${users.length - 1} more` : null}
           </span>
-        )}
-        <span className="grow" />
-        <Button small icon="rewind" title="Restart the program at its first step" onClick={() => rewind(endpoint)}>
-          Rewind to step 1
-        </Button>
-        <Menu
-          trigger={<IconButton icon="more" small label="More: duplicate, change the path, delete" />}
-          items={[
-            { label: "Duplicate", icon: "copy", onSelect: () => duplicate(endpoint) },
-            { label: "Change the path…", icon: "endpoints", onSelect: () => setAsks("path") },
-            "line",
-            { label: "Delete…", icon: "deletions", onSelect: () => setAsks("delete") },
-          ]}
-        />
-      </header>
+        )
+      }
+      tools={
+        <>
+          <Button
+            small
+            icon="rewind"
+            title="Restart the program at its first step"
+            onClick={() => onRun(() => call("endpoints.rewind", { id }))}
+          >
+            Rewind to step 1
+          </Button>
+          <DeleteMenu
+            name={name}
+            label="More: duplicate, change the path, delete"
+            items={[
+              {
+                label: "Duplicate",
+                icon: "copy",
+                onSelect: () => onRun(async () => open(await call("endpoints.create", { name: `${name} copy`, steps, after }))),
+              },
+              { label: "Change the path…", icon: "endpoints", onSelect: () => setAsksPath(true) },
+              "line",
+            ]}
+            onDelete={async () => {
+              await call("endpoints.delete", { id });
+              usePlace.getState().go({ view: "endpoints" });
+            }}
+          >
+            Its program and its {count(endpoint.position.received)} received requests are permanently deleted, and requests that it holds
+            are closed.
+            {user === undefined ? null : ` Webhook ${user.place + 1} of ${user.destination.name} will get 404.`}
+          </DeleteMenu>
+        </>
+      }
+    >
       <div className="pane-body">
         <ProblemText error={problem} />
         <EndpointAddresses endpoint={endpoint} />
         <ProgramEditor endpoint={endpoint} />
         <OutlookBeads endpoint={endpoint} profileName={user?.destination.retryProfile ?? documented.name} />
       </div>
-      <ConfirmDialog
-        open={asks === "delete"}
-        onClose={() => setAsks(null)}
-        title={`Delete ${name}?`}
-        action="Delete"
-        onConfirm={async () => {
-          await call("endpoints.delete", { id });
-          go({ view: "endpoints" });
-        }}
-      >
-        Its program and its {count(endpoint.position.received)} received requests are permanently deleted, and requests that it holds are
-        closed.
-        {user === undefined ? null : ` Webhook ${user.place + 1} of ${user.destination.name} will get 404.`}
-      </ConfirmDialog>
       <Dialog
-        open={asks === "path"}
-        onClose={() => setAsks(null)}
+        open={asksPath}
+        onClose={() => setAsksPath(false)}
         title="Change the path"
-        actions={<Button onClick={() => setAsks(null)}>Close</Button>}
+        actions={<Button onClick={() => setAsksPath(false)}>Close</Button>}
       >
         <CommitField
           label="Path"
@@ -119,7 +112,7 @@ export function EndpointEditor({
           onCommit={(path) => call("endpoints.update", { id, path })}
         />
       </Dialog>
-    </section>
+    </EditorPane>
   );
 }
 
@@ -169,26 +162,17 @@ function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }
   );
 }
 
-type Preset = AnswerOf<"endpoints.presets">["items"][number];
+export type Preset = AnswerOf<"endpoints.presets">["items"][number];
 
-/** What makes, copies and removes test endpoints, and goes to them. */
-export function useEndpointCommands(run: Action["run"]) {
-  return useMemo(() => {
-    const open = ({ id }: { id: string }, query: Record<string, string> = {}): void =>
-      usePlace.getState().go({ view: "endpoints", path: [id], query });
-    return {
-      create: (preset: Preset | null) =>
-        run(async () => {
-          const draft = preset === null ? { name: "endpoint", steps: [] } : { name: preset.name, steps: preset.steps, after: preset.after };
-          const made = await call("endpoints.create", draft);
-          const host = certificateHosts.find((each) => each.host === preset?.host);
-          open(made, { ...(host === undefined ? {} : { host: host.host }), ...(preset === null ? { name: "edit" } : {}) });
-        }),
-      duplicate: ({ name, steps, after }: Endpoint) =>
-        run(async () => open(await call("endpoints.create", { name: `${name} copy`, steps, after }))),
-      rewind: ({ id }: Endpoint) => run(() => call("endpoints.rewind", { id })),
-    };
-  }, [run]);
+function open({ id }: { id: string }, query: Record<string, string> = {}): void {
+  usePlace.getState().go({ view: "endpoints", path: [id], query });
+}
+
+/** Creates a test endpoint and opens it. */
+export async function createEndpoint(preset: Preset | null): Promise<void> {
+  if (preset === null) return open(await call("endpoints.create", { name: "endpoint", steps: [] }), { name: "edit" });
+  const { name, steps, after, host } = preset;
+  open(await call("endpoints.create", { name, steps, after }), host === undefined ? {} : { host });
 }
 
 /** As many beads as have room for their times; of more, the first two and the last three are shown. */

@@ -200,7 +200,7 @@ function StepSentence({ step }: { step: ProgramStep }) {
       )}
       {step.chance === undefined ? null : (
         <span>
-          <b>{Number((step.chance * 100).toPrecision(6))} %</b> of the requests; the others go on to the next step.
+          <b>{Number((step.chance * 100).toPrecision(6))} %</b> of the requests; the others continue with the next step.
         </span>
       )}
       <Effect step={step} />
@@ -230,7 +230,7 @@ function Effect({ step }: { step: ProgramStep }) {
     );
   }
   if (outcome === "connection_error") {
-    const how = {
+    const how: Record<Exclude<ProgramStep["do"], "answer" | "redirect" | "drip">, string> = {
       reset: "A TCP reset",
       close: "Closed cleanly",
       garbage: "Not HTTP",

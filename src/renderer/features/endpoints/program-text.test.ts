@@ -57,7 +57,7 @@ describe("a program as text", () => {
     ["hang soon", /“soon” is not understood/],
     ["200 after lunch", /not a time/],
     ["reset 130 %", /not a share/],
-    ["reset for", /wants a message type/],
+    ["reset for", /requires a message type/],
     ["constructor", /not a step/],
     ['503 "', /“"” is not understood/],
   ])("%j is refused with a sentence", (text, sentence) => {

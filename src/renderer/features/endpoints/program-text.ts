@@ -5,7 +5,7 @@
 
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { stepActions } from "../../../domain/configuration.ts";
-import { type MessageType, messageTypes } from "../../../domain/states.ts";
+import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 
 export type ProgramStep = AnswerOf<"endpoints.get">["steps"][number];
@@ -132,7 +132,7 @@ function takeWord(step: ProgramStep, rest: string[]): string | null {
     rest.unshift(word);
     return takeDuration(rest, "hang", (ms) => (step.forMs = ms));
   }
-  return `“${word}” is not understood. After what a step does come ×3, after 2 s, 30 %, or for track.`;
+  return `“${word}” is not understood. An action can be followed by ×3, after 2 s, 30 %, or for track.`;
 }
 
 function takeDuration(rest: string[], before: string, take: (ms: number) => void): string | null {
@@ -156,7 +156,7 @@ function takeMatch(step: ProgramStep, rest: string[]): string | null {
     else break;
     rest.shift();
   }
-  if (Object.keys(match).length === 0) return "“for” wants a message type, event:NAME or user:ID, for example for track.";
+  if (Object.keys(match).length === 0) return "“for” requires a message type, event:NAME or user:ID, for example for track.";
   step.match = match;
   return null;
 }

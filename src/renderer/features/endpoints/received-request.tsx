@@ -5,7 +5,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { type CodeLook, CodeLookChoice, CodeView } from "../../kit/code-view.tsx";
 import { bytes } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf } from "../../stores/place.ts";
+import { hrefTo } from "../../stores/place.ts";
 import { leadsTo } from "./endpoint-address.ts";
 import type { Received } from "./step-outcomes.ts";
 
@@ -99,7 +99,7 @@ function Origin({ request, endpoint }: { request: Received; endpoint: Endpoint }
   return (
     <>
       {round === undefined ? "" : `round ${round} of `}
-      <a className="link isolate" href={hashOf({ view: "live", path: [found.id], query: {} })}>
+      <a className="link isolate" href={hrefTo("live", found.id)}>
         {event ?? type}
       </a>
     </>

@@ -23,7 +23,6 @@ const maxShown = 500;
 export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
   const { id, position } = endpoint;
   const [limit, setLimit] = useState(pageSize);
-  const [isAsking, setIsAsking] = useState(false);
   const { answer, error } = useLive("endpoints.requests", { id, limit });
   const chosen = usePlace((place) => place.path[1]);
   const change = usePlace((place) => place.change);
@@ -51,9 +50,7 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
           <span className="quiet clip">{count(answer.dropped)} older requests dropped</span>
         ) : null}
         <span className="grow" />
-        <Button small look="quiet" disabled={items.length === 0} onClick={() => setIsAsking(true)}>
-          Clear
-        </Button>
+        <ClearButton id={id} total={answer?.total ?? 0} />
       </header>
       <ProblemText error={error} />
       {answer !== undefined && request === undefined ? <NothingReceived endpoint={endpoint} /> : null}
@@ -96,20 +93,31 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
           <ReceivedRequest request={request} endpoint={endpoint} />
         </>
       )}
+    </section>
+  );
+}
+
+function ClearButton({ id, total }: { id: string; total: number }) {
+  const [isAsking, setIsAsking] = useState(false);
+  return (
+    <>
+      <Button small look="quiet" disabled={total === 0} onClick={() => setIsAsking(true)}>
+        Clear
+      </Button>
       <ConfirmDialog
         open={isAsking}
         onClose={() => setIsAsking(false)}
-        title={`Delete ${count(answer?.total ?? 0)} received requests?`}
+        title={`Delete ${count(total)} received requests?`}
         action="Delete"
         onConfirm={async () => {
           await call("endpoints.clearRequests", { id });
-          change({ path: [id] });
+          usePlace.getState().change({ path: [id] });
         }}
       >
         The requests and their bytes are permanently deleted. Attempts of Hookyard’s own deliveries stay on record with their messages, and
         the program keeps its position.
       </ConfirmDialog>
-    </section>
+    </>
   );
 }
 

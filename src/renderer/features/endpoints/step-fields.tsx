@@ -1,8 +1,8 @@
 /** What a step does, and the one or two values that say it exactly. */
 
-import { useState } from "react";
+import { type ReactElement, useState } from "react";
 import { stepActions } from "../../../domain/configuration.ts";
-import { type MessageType, messageTypes } from "../../../domain/states.ts";
+import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
@@ -41,7 +41,7 @@ function doing({ status, forMs, headers, body, ...step }: ProgramStep, does: Pro
   };
 }
 
-function Values({ step, number, onChange }: FieldsProps) {
+function Values({ step, number, onChange }: FieldsProps): ReactElement {
   switch (step.do) {
     case "answer":
     case "truncate":

@@ -30,29 +30,37 @@ const durations: readonly { label: string; ms: number }[] = [
 /** Closer to the wall than this is real time; two clocks in one machine are never the same to the millisecond. */
 const sameMs = 1500;
 
+const modes = [
+  { value: "real", label: "real" },
+  { value: "faster 10", label: "×10" },
+  { value: "faster 60", label: "×60" },
+  { value: "faster 600", label: "×600" },
+  {
+    value: "paused",
+    label: (
+      <>
+        <Icon name="pause" small />
+        paused
+      </>
+    ),
+  },
+];
+
 export function ClockBar() {
   const clock = useClock();
   const now = useNow();
-  const [by, setBy] = useState(durations[1] ?? { label: "10 m", ms: 10 * minute });
   if (clock === undefined || now === null) return <div className="clockbar" />;
 
   const ahead = now - Date.now();
   const distance = Math.abs(ahead) < sameMs ? "real time" : `${span(ahead)} ${ahead > 0 ? "ahead" : "behind"}`;
-  const mode = clock.mode === "faster" ? `faster ${clock.speed}` : clock.mode;
-  const due = clock.nextDueAt === null ? null : Date.parse(clock.nextDueAt);
-
+  const sentences = {
+    real: "The clock runs in real time",
+    paused: "The clock is paused",
+    faster: `The clock runs ${clock.speed} times as fast as real time`,
+  };
   return (
     <div className="clockbar" role="group" aria-label="The clock">
-      <div
-        className="clock"
-        title={
-          clock.mode === "real"
-            ? "The clock runs in real time"
-            : clock.mode === "paused"
-              ? "The clock is paused"
-              : `The clock runs ${clock.speed} times as fast as real time`
-        }
-      >
+      <div className="clock" title={sentences[clock.mode]}>
         <time dateTime={new Date(now).toISOString()}>{clockTime(now)}</time>
         <small>
           <span>{calendarDate(now)}</span>
@@ -62,73 +70,74 @@ export function ClockBar() {
       <Choice
         label="Clock mode"
         name="modes"
-        value={mode}
-        options={[
-          { value: "real", label: "real" },
-          { value: "faster 10", label: "×10" },
-          { value: "faster 60", label: "×60" },
-          { value: "faster 600", label: "×600" },
-          {
-            value: "paused",
-            label: (
-              <>
-                <Icon name="pause" small />
-                paused
-              </>
-            ),
-          },
-        ]}
+        value={clock.mode === "faster" ? `faster ${clock.speed}` : clock.mode}
+        options={modes}
         onChange={(value) => {
           const [name = "real", speed] = value.split(" ");
           void setClock(name as "real" | "faster" | "paused", speed === undefined ? undefined : Number(speed));
         }}
       />
-      <button
-        type="button"
-        className="btn step"
-        disabled={due === null}
-        aria-keyshortcuts="."
-        title={due === null ? "Nothing is due" : `Step to the next due time, in ${span(due - nowOf(clock))}`}
-        onClick={() => void stepClock()}
-      >
-        <Icon name="step" />
-        {due === null ? (
-          <span>Nothing is due</span>
-        ) : (
-          <>
-            <span className="wide">Step to next due</span>
-            <b className="due">{clockTime(due)}</b>
-            <kbd aria-hidden="true">.</kbd>
-          </>
-        )}
-      </button>
-      <span className="split-btn">
-        <button type="button" className="btn" title={`Advance the clock by ${by.label}`} onClick={() => void advanceClock(by.ms)}>
-          <Icon name="advance" />
-          <span className="wide">Advance</span> {by.label}
-        </button>
-        <Menu
-          trigger={
-            <button type="button" className="btn" aria-label="Advance by another duration, or until nothing is due">
-              <Icon name="down" small />
-            </button>
-          }
-          items={[
-            ...durations.map((each) => ({
-              label: `Advance ${each.label}`,
-              icon: "advance" as const,
-              onSelect: () => {
-                setBy(each);
-                void advanceClock(each.ms);
-              },
-            })),
-            "line",
-            { label: "Run until nothing is due", icon: "step", onSelect: () => void advanceToIdle() },
-          ]}
-        />
-      </span>
+      <StepButton clock={clock} />
+      <AdvanceButtons />
       {clock.advance === null ? null : <Advancing advance={clock.advance} />}
     </div>
+  );
+}
+
+function StepButton({ clock }: { clock: NonNullable<ReturnType<typeof useClock>> }) {
+  const due = clock.nextDueAt === null ? null : Date.parse(clock.nextDueAt);
+  return (
+    <button
+      type="button"
+      className="btn step"
+      disabled={due === null}
+      aria-keyshortcuts="."
+      title={due === null ? "Nothing is due" : `Step to the next due time, in ${span(due - nowOf(clock))}`}
+      onClick={() => void stepClock()}
+    >
+      <Icon name="step" />
+      {due === null ? (
+        <span>Nothing is due</span>
+      ) : (
+        <>
+          <span className="wide">Step to next due</span>
+          <b className="due">{clockTime(due)}</b>
+          <kbd aria-hidden="true">.</kbd>
+        </>
+      )}
+    </button>
+  );
+}
+
+/** Advances by the duration that was chosen last. */
+function AdvanceButtons() {
+  const [by, setBy] = useState(durations[1] ?? { label: "10 m", ms: 10 * minute });
+  return (
+    <span className="split-btn">
+      <button type="button" className="btn" title={`Advance the clock by ${by.label}`} onClick={() => void advanceClock(by.ms)}>
+        <Icon name="advance" />
+        <span className="wide">Advance</span> {by.label}
+      </button>
+      <Menu
+        trigger={
+          <button type="button" className="btn" aria-label="Advance by another duration, or until nothing is due">
+            <Icon name="down" small />
+          </button>
+        }
+        items={[
+          ...durations.map((each) => ({
+            label: `Advance ${each.label}`,
+            icon: "advance" as const,
+            onSelect: () => {
+              setBy(each);
+              void advanceClock(each.ms);
+            },
+          })),
+          "line",
+          { label: "Run until nothing is due", icon: "step", onSelect: () => void advanceToIdle() },
+        ]}
+      />
+    </span>
   );
 }
 
@@ -158,7 +167,7 @@ function Advancing({ advance: { from, to, now, attempts } }: { advance: NonNulla
         <div
           className="progress"
           role="progressbar"
-          aria-label="The clock's way to its target"
+          aria-label="Progress of the advance"
           aria-valuemin={0}
           aria-valuemax={100}
           aria-valuenow={Math.round(part)}

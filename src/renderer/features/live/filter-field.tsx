@@ -24,82 +24,13 @@ const debounceMs = 250;
 
 const menuWidth = 240;
 
-export function FilterField({ filter, onChange, seen, input, onLeave }: FilterFieldProps) {
+export function FilterField(props: FilterFieldProps) {
+  const { filter, input } = props;
   const listId = useId();
-  const [draft, setDraft] = useState(() => formatText(filter.text));
-  const [isOpen, setIsOpen] = useState(false);
   const [isFocused, setIsFocused] = useState(false);
-  /** Null: the arrows have not chosen. */
-  const [chosen, setChosen] = useState<number | null>(null);
-  const timer = useRef(0);
-  const ownText = useRef(filter.text);
-
-  useEffect(() => {
-    if (filter.text === ownText.current) return;
-    ownText.current = filter.text;
-    setDraft(formatText(filter.text));
-  }, [filter.text]);
-  useEffect(() => () => window.clearTimeout(timer.current), []);
-
-  const suggestions = isOpen ? suggest(draft, filter, seen()) : [];
+  const { draft, word, suggestions, highlighted, apply, change, commit, take, writeKey, open, highlight, onKeyDown } =
+    useFilterDraft(props);
   const isShown = suggestions.length > 0;
-  const { key, part } = wordAtEnd(draft);
-  const highlighted = chosen ?? (key !== null && part !== "" && isClosed(key) ? 0 : -1);
-
-  const apply = (next: Filter): void => {
-    window.clearTimeout(timer.current);
-    ownText.current = next.text;
-    if (JSON.stringify(next) !== JSON.stringify(filter)) onChange(next);
-  };
-  const write = (written: string, all: boolean): void => {
-    const { filter: taken, rest } = extractChips(written, filter, all);
-    setDraft(rest);
-    setChosen(null);
-    const next = { ...taken, text: textOf(rest) };
-    if (all || taken !== filter) return apply(next);
-    window.clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => apply(next), debounceMs);
-  };
-  const take = (suggestion: Suggestion): void => {
-    const next = choose(suggestion, draft, filter);
-    setDraft(next.draft);
-    setChosen(null);
-    apply({ ...next.filter, text: textOf(next.draft) });
-    setIsOpen(suggestion.kind === "key");
-    input.current?.focus();
-  };
-
-  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
-    const offered = suggestions[highlighted];
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) {
-      event.preventDefault();
-      setIsOpen(true);
-      const places = Math.max(1, suggestions.length);
-      setChosen(isShown ? (highlighted + step + places) % places : 0);
-    } else if ((event.key === "Enter" || event.key === "Tab") && isShown && offered !== undefined) {
-      event.preventDefault();
-      take(offered);
-    } else if (event.key === "Enter") {
-      event.preventDefault();
-      write(draft, true);
-      setIsOpen(false);
-    } else if (event.key === "Escape") {
-      event.preventDefault();
-      if (isShown) setIsOpen(false);
-      else onLeave();
-    } else if (event.key === "Backspace" && draft === "") {
-      event.preventDefault();
-      apply(withoutLast(filter));
-    }
-  };
-
-  const writeKey = (wanted: FilterKey): void => {
-    setDraft(`${draft === "" || draft.endsWith(" ") ? draft : `${draft} `}${wanted}:`);
-    setIsOpen(true);
-    input.current?.focus();
-  };
-
   return (
     <div className="live-filter">
       <div className="field" role="search">
@@ -125,17 +56,13 @@ export function FilterField({ filter, onChange, seen, input, onLeave }: FilterFi
           spellCheck={false}
           autoComplete="off"
           value={draft}
-          onChange={(event) => {
-            setIsOpen(true);
-            write(event.currentTarget.value, false);
-          }}
+          onChange={(event) => change(event.currentTarget.value)}
           onKeyDown={onKeyDown}
           onFocus={() => setIsFocused(true)}
-          onClick={() => setIsOpen(true)}
+          onClick={open}
           onBlur={() => {
             setIsFocused(false);
-            setIsOpen(false);
-            write(draft, true);
+            commit();
           }}
         />
         <Kbd>{isFocused ? "Esc" : "/"}</Kbd>
@@ -151,16 +78,106 @@ export function FilterField({ filter, onChange, seen, input, onLeave }: FilterFi
               aria-selected={place === highlighted}
               data-highlighted={place === highlighted ? "" : undefined}
               onMouseDown={(event) => event.preventDefault()}
-              onMouseMove={() => setChosen(place)}
+              onMouseMove={() => highlight(place)}
               onClick={() => take(suggestion)}
             >
-              <Offer suggestion={suggestion} isAlone={suggestion.key === key} />
+              <Offer suggestion={suggestion} isAlone={suggestion.key === word.key} />
             </li>
           ))}
         </ul>
       ) : null}
     </div>
   );
+}
+
+/** What is written and not in the filter yet, with its suggestions, and the keys that take one. */
+function useFilterDraft({ filter, onChange, seen, input, onLeave }: FilterFieldProps) {
+  const [draft, setDraft] = useState(() => formatText(filter.text));
+  const [isOpen, setIsOpen] = useState(false);
+  /** Null: the arrows have not chosen. */
+  const [chosen, setChosen] = useState<number | null>(null);
+  const timer = useRef(0);
+  const ownText = useRef(filter.text);
+
+  useEffect(() => {
+    if (filter.text === ownText.current) return;
+    ownText.current = filter.text;
+    setDraft(formatText(filter.text));
+  }, [filter.text]);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+
+  const suggestions = isOpen ? suggest(draft, filter, seen()) : [];
+  const word = wordAtEnd(draft);
+  const highlighted = chosen ?? (word.key !== null && word.part !== "" && isClosed(word.key) ? 0 : -1);
+
+  const apply = (next: Filter): void => {
+    window.clearTimeout(timer.current);
+    ownText.current = next.text;
+    if (JSON.stringify(next) !== JSON.stringify(filter)) onChange(next);
+  };
+  const write = (written: string, all: boolean): void => {
+    const { filter: taken, rest } = extractChips(written, filter, all);
+    setDraft(rest);
+    setChosen(null);
+    const next = { ...taken, text: textOf(rest) };
+    if (all || taken !== filter) return apply(next);
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => apply(next), debounceMs);
+  };
+  const commit = (): void => {
+    write(draft, true);
+    setIsOpen(false);
+  };
+  const take = (suggestion: Suggestion): void => {
+    const next = choose(suggestion, draft, filter);
+    setDraft(next.draft);
+    setChosen(null);
+    apply({ ...next.filter, text: textOf(next.draft) });
+    setIsOpen(suggestion.kind === "key");
+    input.current?.focus();
+  };
+  const move = (step: number): void => {
+    setIsOpen(true);
+    const places = Math.max(1, suggestions.length);
+    setChosen(suggestions.length > 0 ? (highlighted + step + places) % places : 0);
+  };
+
+  /** Undefined: the key is not the field's. */
+  const actionOf = (key: string): (() => void) | undefined => {
+    const offered = suggestions[highlighted];
+    if (key === "ArrowDown") return () => move(1);
+    if (key === "ArrowUp") return () => move(-1);
+    if ((key === "Enter" || key === "Tab") && offered !== undefined) return () => take(offered);
+    if (key === "Enter") return commit;
+    if (key === "Escape") return suggestions.length > 0 ? () => setIsOpen(false) : onLeave;
+    return key === "Backspace" && draft === "" ? () => apply(withoutLast(filter)) : undefined;
+  };
+  return {
+    draft,
+    word,
+    suggestions,
+    highlighted,
+    apply,
+    commit,
+    take,
+    open: () => setIsOpen(true),
+    highlight: setChosen,
+    change(written: string): void {
+      setIsOpen(true);
+      write(written, false);
+    },
+    writeKey(key: FilterKey): void {
+      setDraft(`${draft === "" || draft.endsWith(" ") ? draft : `${draft} `}${key}:`);
+      setIsOpen(true);
+      input.current?.focus();
+    },
+    onKeyDown(event: KeyboardEvent<HTMLInputElement>): void {
+      const action = actionOf(event.key);
+      if (action === undefined) return;
+      event.preventDefault();
+      action();
+    },
+  };
 }
 
 /** Below the word that is being written, and never beyond the field. */

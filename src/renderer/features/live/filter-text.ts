@@ -8,7 +8,7 @@
 
 import type { InputOf } from "../../../contract/contract.ts";
 import { statusPattern } from "../../../domain/http-status.ts";
-import { type MessageState, messageStates, type MessageType, messageTypes } from "../../../domain/states.ts";
+import { messageStates, messageTypes, type MessageState, type MessageType } from "../../../domain/states.ts";
 
 export const filterKeys = ["type", "state", "user", "event", "source", "status", "attempts", "reason"] as const;
 export type FilterKey = (typeof filterKeys)[number];

@@ -9,9 +9,9 @@ import { Button } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph, type StateName } from "../../kit/glyph.tsx";
 import { SplitPane } from "../../kit/split-pane.tsx";
-import { useAction } from "../../kit/use-action.ts";
+import { type Action, useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { type Command, useOffer } from "../../stores/commands.ts";
+import { useOffer } from "../../stores/commands.ts";
 import { type KeyHandlers, useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -44,16 +44,16 @@ import { useMessageRows } from "./use-message-rows.ts";
 import "./live.css";
 
 export function LiveView() {
-  const { path, query, go, change } = usePlace();
+  const { path, query, change } = usePlace();
   const [openId, part, attemptId] = path;
   const filter = useMemo(() => filterOf(query), [query]);
   const stats = useLive("stats.get", {}).answer;
   const sources = useLive("sources.list", {}).answer?.items;
-  const [selected, setSelected] = useState(openId ?? null);
   const { problem: refusal, run, attempt, clear } = useAction();
   const input = useRef<HTMLInputElement>(null);
   const grid = useRef<HTMLDivElement>(null);
   const scrollTop = useRef(0);
+  const { selected, select, open, close } = useSelection(grid);
 
   const problem = problemOf(filter);
   const listFilter = problem === null && sources !== undefined ? listFilterOf(filter, sources) : null;
@@ -64,45 +64,17 @@ export function LiveView() {
   const names = useMemo(() => new Map(sources?.map(({ id, name }) => [id, name])), [sources]);
   const sourceName = useCallback((id: string) => names.get(id) ?? id, [names]);
 
-  useEffect(() => {
-    if (openId !== undefined) setSelected(openId);
-  }, [openId]);
   const setFilter = (next: Filter): void => change({ query: queryOf(next) });
-  const open = (id: string): void => {
-    setSelected(id);
-    if (openId === undefined) go({ view: "live", path: [id], query });
-    else change({ path: [id], query: { delivery: null } });
-  };
-  const close = (): void => {
-    change({ path: [], query: { delivery: null, tab: null } });
-    grid.current?.focus();
-  };
-
   const isAttempt = openId !== undefined && part === "attempts" && attemptId !== undefined;
-  const handlers: KeyHandlers = isAttempt ? {} : { "/": () => input.current?.focus() };
-  if (!isAttempt && selected !== null) {
-    // The details take the focus when they open, and have keys of their own.
-    handlers["Enter"] = () => (openId === selected ? document.querySelector<HTMLElement>(".live .details")?.focus() : open(selected));
-    if (openId === undefined) {
-      handlers["r"] = () => run(() => retryNow(selected), selected);
-      handlers["c"] = () => run(() => copyAsCurl(selected), "copy");
-    }
-  }
-  useKeys(handlers);
-  useOffer("live", useLiveCommands(input, rows));
+  useKeys(isAttempt ? {} : { "/": () => input.current?.focus(), ...selectionKeys({ openId, selected, open, run }) });
+  const focusFilter = (): number => window.requestAnimationFrame(() => input.current?.focus());
+  useOffer("live", [
+    { id: "live.filter", label: "Filter messages", icon: "search", shortcut: "/", run: focusFilter },
+    { id: "live.follow", label: "Follow new messages", icon: "up", shortcut: "f", run: () => rows?.follow() },
+  ]);
 
   const isFirstRun = stats?.messages.total === 0 && isEmpty(filter) && openId === undefined;
-  const isWaitingForFirst = useRef(false);
-  const isThere = (stats?.messages.total ?? 0) > 0;
-  useEffect(() => {
-    if (isFirstRun) isWaitingForFirst.current = true;
-    if (!isThere || !isWaitingForFirst.current) return;
-    isWaitingForFirst.current = false;
-    attempt(async () => {
-      const [first] = (await call("messages.list", { limit: 1 })).items;
-      if (first !== undefined) go({ view: "live", path: [first.id] });
-    });
-  }, [isFirstRun, isThere, go, attempt]);
+  useFirstMessage({ isFirstRun, isThere: (stats?.messages.total ?? 0) > 0, attempt });
 
   if (isAttempt) return <AttemptView messageId={openId} attemptId={attemptId} />;
 
@@ -111,15 +83,7 @@ export function LiveView() {
   return (
     <>
       {isFirstRun ? null : <h1 className="sr">Live</h1>}
-      <Strip
-        total={stats?.messages.total ?? 0}
-        byState={byState}
-        pressed={filter.values.state ?? []}
-        onToggle={(state) =>
-          setFilter((filter.values.state ?? []).includes(state) ? withoutValue(filter, "state", state) : withValue(filter, "state", state))
-        }
-        onClear={() => setFilter(withValues(filter, "state", []))}
-      />
+      <Strip total={stats?.messages.total ?? 0} byState={byState} filter={filter} onFilter={setFilter} />
       {isFirstRun ? (
         <Welcome />
       ) : (
@@ -149,7 +113,7 @@ export function LiveView() {
                   <MessageList
                     rows={rows}
                     selected={selected}
-                    onSelect={(id) => (openId === undefined ? setSelected(id) : open(id))}
+                    onSelect={(id) => (openId === undefined ? select(id) : open(id))}
                     onPress={open}
                     sourceName={sourceName}
                     scrollTop={scrollTop}
@@ -178,20 +142,55 @@ function Nothing({ filter, onClear }: { filter: Filter; onClear: () => void }) {
   );
 }
 
-function useLiveCommands(input: RefObject<HTMLInputElement | null>, rows: ReturnType<typeof useMessageRows>): readonly Command[] {
-  return useMemo(
-    () => [
-      {
-        id: "live.filter",
-        label: "Filter messages",
-        icon: "search",
-        shortcut: "/",
-        run: () => window.requestAnimationFrame(() => input.current?.focus()),
-      },
-      { id: "live.follow", label: "Follow new messages", icon: "up", shortcut: "f", run: () => rows?.follow() },
-    ],
-    [input, rows],
-  );
+/** The row that the keys act on: what is open, or what the keys have moved to. */
+function useSelection(grid: RefObject<HTMLElement | null>) {
+  const { path, query, go, change } = usePlace();
+  const openId = path[0];
+  const [selected, select] = useState(openId ?? null);
+  useEffect(() => {
+    if (openId !== undefined) select(openId);
+  }, [openId]);
+  return {
+    selected,
+    select,
+    open(id: string): void {
+      select(id);
+      if (openId === undefined) go({ view: "live", path: [id], query });
+      else change({ path: [id], query: { delivery: null } });
+    },
+    close(): void {
+      change({ path: [], query: { delivery: null, tab: null } });
+      grid.current?.focus();
+    },
+  };
+}
+
+type SelectionKeys = { openId: string | undefined; selected: string | null; open: (id: string) => void; run: Action["run"] };
+
+/** The details take the focus when they open, and have keys of their own. */
+function selectionKeys({ openId, selected, open, run }: SelectionKeys): KeyHandlers {
+  if (selected === null) return {};
+  const enter = (): void => (openId === selected ? document.querySelector<HTMLElement>(".live .details")?.focus() : open(selected));
+  if (openId !== undefined) return { Enter: enter };
+  return {
+    Enter: enter,
+    r: () => run(() => retryNow(selected), selected),
+    c: () => run(() => copyAsCurl(selected), "copy"),
+  };
+}
+
+/** The first message opens by itself when it was waited for here. */
+function useFirstMessage({ isFirstRun, isThere, attempt }: { isFirstRun: boolean; isThere: boolean; attempt: Action["attempt"] }): void {
+  const isWaiting = useRef(false);
+  useEffect(() => {
+    if (isFirstRun) isWaiting.current = true;
+    if (!isThere || !isWaiting.current) return;
+    isWaiting.current = false;
+    attempt(async () => {
+      const [first] = (await call("messages.list", { limit: 1 })).items;
+      if (first !== undefined) usePlace.getState().go({ view: "live", path: [first.id] });
+    });
+  }, [isFirstRun, isThere, attempt]);
 }
 
 /** The track that leads through a stage, or the siding that leaves it; one that ends in a buffer is an end. */
@@ -210,14 +209,18 @@ const stages: readonly { state: StateName; isSiding: boolean; track: string }[] 
 type StripProps = {
   total: number;
   byState: Partial<Record<MessageState, number>>;
-  pressed: readonly string[];
-  onToggle: (state: MessageState) => void;
-  /** Received: all of them. */
-  onClear: () => void;
+  filter: Filter;
+  onFilter: (filter: Filter) => void;
 };
 
 /** The stages of the pipeline with how many messages are at each, drawn as a yard: each is a filter. */
-function Strip({ total, byState, pressed, onToggle, onClear }: StripProps) {
+function Strip({ total, byState, filter, onFilter }: StripProps) {
+  const pressed: readonly string[] = filter.values.state ?? [];
+  const press = (state: StateName): void => {
+    // Received: all of them.
+    if (state === "received") onFilter(withValues(filter, "state", []));
+    else onFilter(pressed.includes(state) ? withoutValue(filter, "state", state) : withValue(filter, "state", state));
+  };
   return (
     <div className="strip" role="group" aria-label="Stages, each a filter">
       {stages.map(({ state, isSiding, track }) => {
@@ -230,7 +233,7 @@ function Strip({ total, byState, pressed, onToggle, onClear }: StripProps) {
             className={name}
             aria-pressed={state === "received" ? undefined : pressed.includes(state)}
             title={state === "received" ? `${count(number)} received; all states` : `${count(number)} ${state}`}
-            onClick={() => (state === "received" ? onClear() : onToggle(state))}
+            onClick={() => press(state)}
           >
             <svg className="track" aria-hidden="true">
               <path d={track} />

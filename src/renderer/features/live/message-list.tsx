@@ -32,27 +32,104 @@ const headPx = 24;
 const rowPx = 28;
 
 export function MessageList({ rows, selected, onSelect, onPress, sourceName, scrollTop, grid, nothing }: MessageListProps) {
-  const isPlaced = useRef(false);
-  /** The keys have moved to a row that is still being read. */
-  const awaited = useRef<number | null>(null);
   const now = useNow();
-  const isFollowing = rows.following();
-  const count = rows.count();
   const list = useRowList({
     grid,
-    count,
+    count: rows.count(),
     rowPx,
     headPx,
     startTop: scrollTop.current,
     onTop: (top) => (scrollTop.current = top),
   });
-  const { first, last, viewport } = list;
+  const { first, last } = list;
   const selectedAt = selected === null ? null : rows.positionOf(selected);
-
+  const isFollowing = rows.following();
   useLayoutEffect(() => {
     list.scrollTo(isFollowing ? 0 : list.top());
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- when it follows again, and for the rows of another filter
   }, [rows, isFollowing]);
+  const onMoverKey = useMoves({ rows, list, selectedAt, onSelect });
+
+  const lines: ReactNode[] = [];
+  for (let position = first; position <= last; position += 1) {
+    const row = rows.rowAt(position);
+    lines.push(
+      <MessageLine
+        key={position}
+        row={row}
+        position={position}
+        isSelected={row !== undefined && row.id === selected}
+        source={row === undefined ? "" : sourceName(row.sourceId)}
+        day={row === undefined ? null : dayOf(Date.parse(row.receivedAt), now)}
+        until={row === undefined ? "" : untilWords(row.nextAttemptAt, now)}
+      />,
+    );
+  }
+  const isSelectedShown =
+    selected !== null && selectedAt !== null && selectedAt >= first && selectedAt <= last && rows.rowAt(selectedAt) !== undefined;
+
+  return (
+    <div
+      ref={grid}
+      className="list-body"
+      role="grid"
+      aria-label="Messages, newest first"
+      aria-rowcount={rows.count() + 1}
+      aria-activedescendant={isSelectedShown ? lineId(selected) : undefined}
+      tabIndex={0}
+      onKeyDown={onMoverKey}
+      onScroll={(event) => {
+        if (list.onScroll(event) && event.currentTarget.scrollTop > 0) rows.pause();
+      }}
+      onClick={(event) => {
+        const line = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
+        const row = line === null ? undefined : rows.rowAt(Number(line.dataset["position"]));
+        if (row === undefined) return;
+        rows.pause();
+        onPress(row.id);
+      }}
+    >
+      {head}
+      {rows.count() === 0 ? (
+        <div role="row">
+          <div role="gridcell">{rows.loaded() ? nothing : null}</div>
+        </div>
+      ) : (
+        <RowSpace list={list}>{lines}</RowSpace>
+      )}
+    </div>
+  );
+}
+
+const head = (
+  <div className="row head" role="row" aria-rowindex={1}>
+    <span role="columnheader">received ↓</span>
+    <span role="columnheader">type</span>
+    <span role="columnheader">event, user</span>
+    <span role="columnheader" className="src">
+      source
+    </span>
+    <span role="columnheader">state</span>
+    <span role="columnheader">attempts</span>
+    <span role="columnheader" className="right">
+      next round
+    </span>
+  </div>
+);
+
+type MovesProps = {
+  rows: MessageRows;
+  list: ReturnType<typeof useRowList>;
+  selectedAt: number | null;
+  onSelect: (id: string) => void;
+};
+
+/** Reads the rows in view, and moves the selection with the keys, also to a row that is still being read. */
+function useMoves({ rows, list, selectedAt, onSelect }: MovesProps) {
+  const isPlaced = useRef(false);
+  const awaited = useRef<number | null>(null);
+  const { first, last, viewport } = list;
+  const count = rows.count();
 
   // After each rendering: the rows in view are requested, and the first rendering may scroll.
   useLayoutEffect(() => {
@@ -85,7 +162,6 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
     const at = awaited.current ?? (selectedAt !== null && selectedAt >= first && selectedAt <= last ? selectedAt : null);
     moveTo(at === null ? first : at + by);
   };
-
   const onMoverKey = (event: KeyboardEvent | globalThis.KeyboardEvent): void => {
     const by = rowsMovedBy(event, list.pageRows);
     if (by === undefined) return;
@@ -104,68 +180,7 @@ export function MessageList({ rows, selected, onSelect, onPress, sourceName, scr
     return () => window.removeEventListener("keydown", listen);
   }, []);
   useKeys({ j: () => moveBy(1), k: () => moveBy(-1), f: () => rows.follow() });
-
-  const lines: ReactNode[] = [];
-  for (let position = first; position <= last; position += 1) {
-    const row = rows.rowAt(position);
-    lines.push(
-      <MessageLine
-        key={position}
-        row={row}
-        position={position}
-        isSelected={row !== undefined && row.id === selected}
-        source={row === undefined ? "" : sourceName(row.sourceId)}
-        day={row === undefined ? null : dayOf(Date.parse(row.receivedAt), now)}
-        until={row === undefined ? "" : untilWords(row.nextAttemptAt, now)}
-      />,
-    );
-  }
-  const isSelectedShown =
-    selected !== null && selectedAt !== null && selectedAt >= first && selectedAt <= last && rows.rowAt(selectedAt) !== undefined;
-
-  return (
-    <div
-      ref={grid}
-      className="list-body"
-      role="grid"
-      aria-label="Messages, newest first"
-      aria-rowcount={count + 1}
-      aria-activedescendant={isSelectedShown ? lineId(selected) : undefined}
-      tabIndex={0}
-      onKeyDown={onMoverKey}
-      onScroll={(event) => {
-        if (list.onScroll(event) && event.currentTarget.scrollTop > 0) rows.pause();
-      }}
-      onClick={(event) => {
-        const line = (event.target as HTMLElement).closest<HTMLElement>("[data-position]");
-        const row = line === null ? undefined : rows.rowAt(Number(line.dataset["position"]));
-        if (row === undefined) return;
-        rows.pause();
-        onPress(row.id);
-      }}
-    >
-      <div className="row head" role="row" aria-rowindex={1}>
-        <span role="columnheader">received ↓</span>
-        <span role="columnheader">type</span>
-        <span role="columnheader">event, user</span>
-        <span role="columnheader" className="src">
-          source
-        </span>
-        <span role="columnheader">state</span>
-        <span role="columnheader">attempts</span>
-        <span role="columnheader" className="right">
-          next round
-        </span>
-      </div>
-      {count === 0 ? (
-        <div role="row">
-          <div role="gridcell">{rows.loaded() ? nothing : null}</div>
-        </div>
-      ) : (
-        <RowSpace list={list}>{lines}</RowSpace>
-      )}
-    </div>
-  );
+  return onMoverKey;
 }
 
 type MessageLineProps = {

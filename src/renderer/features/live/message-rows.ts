@@ -7,7 +7,7 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { errorOf } from "../../kit/use-action.ts";
+import { PacedReader, type Reading, type Time } from "../../kit/paced-reader.ts";
 import type { Change } from "../../transport/transport.ts";
 import {
   createDenseOrder,
@@ -20,18 +20,15 @@ import {
   type RowOrder,
 } from "./cached-rows.ts";
 
-type Reading = (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"messages.list">>;
+type ReadMessages = (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"messages.list">>;
 
-type MessageRowsOptions = {
+type MessageRowsOptions = Time & {
   /** With the filter. */
-  read: Reading;
-  readUnfiltered: Reading;
+  read: ReadMessages;
+  readUnfiltered: ReadMessages;
   isFiltered: boolean;
   /** What happens to a message after it came can make it match. */
   matchesLater: boolean;
-  monotonic: () => number;
-  /** Returns a cancel function. */
-  later: (ms: number, run: () => void) => () => void;
   onChange: () => void;
 };
 
@@ -70,63 +67,214 @@ const maxCached = 600;
 /** A list changes at most this often: faster than the eye, slower than a busy pipeline. */
 const pauseMs = 150;
 
-/** After a failure. */
-const retryMs = 2000;
+export const createMessageRows = (options: MessageRowsOptions): MessageRows => new PagedRows(options);
 
-export function createMessageRows(options: MessageRowsOptions): MessageRows {
-  const { isFiltered } = options;
-  const rows = createCachedRows();
-  let order: RowOrder & { totalIs?: (total: number) => void } = createFoundOrder({ found: [], more: false });
-  let isLoaded = false;
-  let isFollowing = true;
-  let top = 0;
-  let fresh = { count: 0, more: false };
-  let isTopStale = true;
-  let isFreshStale = false;
-  let knownTotal: number | null = null;
-  let view = { first: 0, last: 39 };
-  let error: Error | null = null;
-  let isReading = false;
-  let isStopped = false;
-  let pausedUntil = 0;
-  let cancelTimer: (() => void) | null = null;
+/** Which rows are in view, whether they follow, and what is out of date: from these it decides what is read next. */
+class PagedRows implements MessageRows {
+  readonly #options: MessageRowsOptions;
+  readonly #read: ReadRows;
+  readonly #reader: PacedReader;
+  #isLoaded = false;
+  #isFollowing = true;
+  #isTopStale = true;
+  #isFreshStale = false;
+  #fresh = { count: 0, more: false };
+  #knownTotal: number | null = null;
+  #view = { first: 0, last: 39 };
 
-  const wanted = () => ({ first: Math.max(0, view.first - margin), last: Math.min(order.count() - 1, view.last + margin) });
-
-  function isWithin(number: number, first: number, last: number): boolean {
-    const position = order.positionOf(number);
-    return position !== null && position >= first && position <= last;
+  constructor(options: MessageRowsOptions) {
+    this.#options = options;
+    this.#read = new ReadRows(options);
+    this.#reader = new PacedReader({
+      ...options,
+      next: () => this.#nextReading(),
+      // A filter that is slow to read is read less often.
+      pauseAfter: (tookMs) => Math.max(pauseMs - tookMs, tookMs),
+      onFailure: () => this.#becomeStale(),
+      onEnd: () => {
+        this.#read.dropFarFrom((this.#view.first + this.#view.last) / 2);
+        options.onChange();
+      },
+    });
+    this.#reader.wake();
   }
 
-  async function readTop(): Promise<void> {
-    isTopStale = false;
-    const answer = await options.read({ limit: Math.min(maxCached / 2, view.last + margin + 1) });
-    if (isLoaded && !isFollowing) return;
-    const found = numbersOf(answer.items);
-    const stretch = { found, more: answer.nextCursor !== null };
-    const total = answer.totalCapped ? Math.max(answer.total, knownTotal ?? 0) : answer.total;
-    top = found[0] ?? 0;
-    order = isFiltered ? createFoundOrder(stretch) : createDenseOrder({ top, total });
-    if (!isFiltered) order.learn({ before: top + 1, ...stretch });
+  loaded = (): boolean => this.#isLoaded;
+  following = (): boolean => this.#isFollowing;
+  error = (): Error | null => this.#reader.error;
+  count = (): number => this.#read.order.count();
+  rowAt = (position: number): MessageRow | undefined => this.#read.rowAt(position);
+  positionOf = (id: string): number | null => this.#read.order.positionOf(numberOf(id));
+  cached = (): Iterable<MessageRow> => this.#read.rows.all();
+  fresh = (): { count: number; more: boolean } => this.#fresh;
+
+  look(first: number, last: number): void {
+    if (first === this.#view.first && last === this.#view.last) return;
+    this.#view = { first, last };
+    this.#reader.wake();
+  }
+
+  pause(): void {
+    if (!this.#isFollowing) return;
+    this.#isFollowing = false;
+    this.#isFreshStale = true;
+    this.#options.onChange();
+    this.#reader.wake();
+  }
+
+  follow(): void {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    this.#isTopStale = true;
+    this.#view = { first: 0, last: this.#view.last - this.#view.first };
+    this.#reader.endPause();
+    this.#options.onChange();
+    this.#reader.wake();
+  }
+
+  applyChanges(changes: readonly Change[]): void {
+    for (const { area, ids, count, added } of changes) {
+      if (area !== "messages") continue;
+      const touched = ids.map(numberOf).filter((number) => this.#read.rows.get(number) !== undefined);
+      const isAllKnown = count <= ids.length;
+      const mayMove = added > 0 || this.#options.matchesLater || !isAllKnown;
+      this.#isFreshStale ||= mayMove;
+      this.#isTopStale ||= mayMove || touched.length > 0;
+      this.#read.invalidate(isAllKnown ? touched : numbersOf([...this.cached()]), this.#wanted());
+    }
+    this.#reader.wake();
+  }
+
+  readAgain(): void {
+    this.#becomeStale();
+    this.#read.invalidate(numbersOf([...this.cached()]), this.#wanted());
+    this.#reader.wake();
+  }
+
+  totalIs(total: number): void {
+    this.#knownTotal = total;
+    const { order } = this.#read;
+    if (!this.#isLoaded || order.totalIs === undefined) return;
+    const before = order.count();
+    order.totalIs(total - this.#fresh.count);
+    if (order.count() !== before) this.#options.onChange();
+  }
+
+  stop(): void {
+    this.#reader.stop();
+  }
+
+  #becomeStale(): void {
+    this.#isTopStale = true;
+    this.#isFreshStale = true;
+  }
+
+  #wanted(): Stretch {
+    return { first: Math.max(0, this.#view.first - margin), last: Math.min(this.count() - 1, this.#view.last + margin) };
+  }
+
+  #nextReading(): Reading | null {
+    if (!this.#isLoaded) return { isPaced: false, run: () => this.#readTop() };
+    const wanted = this.#wanted();
+    const { missing, lost, hasChanged } = this.#read.conditionOf(wanted);
+    if (missing !== null) return { isPaced: false, run: () => this.#read.readPage(missing) };
+    if (this.#isFollowing && this.#isTopStale) return { isPaced: true, run: () => this.#readTop() };
+    // Eight at a time, so that a filter that many rows have left costs no more than a page.
+    if (lost.length > 0) return { isPaced: true, run: () => this.#read.readLost(lost.slice(0, 8)) };
+    if (hasChanged) return { isPaced: true, run: () => this.#read.readStretch(wanted) };
+    if (!this.#isFollowing && this.#isFreshStale) return { isPaced: true, run: () => this.#countFresh() };
+    return null;
+  }
+
+  async #readTop(): Promise<void> {
+    this.#isTopStale = false;
+    const answer = await this.#options.read({ limit: Math.min(maxCached / 2, this.#view.last + margin + 1) });
+    if (this.#isLoaded && !this.#isFollowing) return;
+    this.#read.restart(answer, this.#knownTotal ?? 0);
+    this.#fresh = { count: 0, more: false };
+    this.#isLoaded = true;
+  }
+
+  async #countFresh(): Promise<void> {
+    const { isFiltered } = this.#options;
+    const { top } = this.#read;
+    this.#isFreshStale = false;
+    const { items } = await this.#options.read({ limit: isFiltered ? page : 1 });
+    if (this.#isFollowing) return;
+    const newest = numbersOf(items)[0] ?? 0;
+    if (newest < top && !isFiltered) {
+      // All messages were removed, and numbers start again.
+      this.#isFollowing = true;
+      this.#isTopStale = true;
+      return;
+    }
+    const above = items.filter(({ id }) => numberOf(id) > top).length;
+    this.#fresh = isFiltered ? { count: above, more: above === page } : { count: newest - top, more: false };
+  }
+}
+
+/** Positions, both inclusive. */
+type Stretch = { first: number; last: number };
+
+/** The rows that were read, in the order that is known of them; reads pages, stretches and single rows into them. */
+class ReadRows {
+  readonly #options: Pick<MessageRowsOptions, "read" | "readUnfiltered" | "isFiltered">;
+  readonly rows = createCachedRows();
+  order: RowOrder & { totalIs?: (total: number) => void } = createFoundOrder({ found: [], more: false });
+  /** The newest row. */
+  top = 0;
+
+  constructor(options: Pick<MessageRowsOptions, "read" | "readUnfiltered" | "isFiltered">) {
+    this.#options = options;
+  }
+
+  rowAt(position: number): MessageRow | undefined {
+    const number = this.order.numberAt(position);
+    return number === null ? undefined : this.rows.get(number);
+  }
+
+  /** `missing` is the first position that was not read. */
+  conditionOf({ first, last }: Stretch): { missing: number | null; lost: number[]; hasChanged: boolean } {
+    const lost: number[] = [];
+    let hasChanged = false;
+    for (let position = first; position <= last; position += 1) {
+      const number = this.order.numberAt(position);
+      if (number !== null && this.rows.isLost(number)) lost.push(number);
+      else if (number === null || this.rows.get(number) === undefined) return { missing: position, lost, hasChanged };
+      else if (this.rows.isChanged(number)) hasChanged = true;
+    }
+    return { missing: null, lost, hasChanged };
+  }
+
+  /** With the newest rows. */
+  restart({ items, nextCursor, total, totalCapped }: AnswerOf<"messages.list">, knownTotal: number): void {
+    const found = numbersOf(items);
+    const stretch = { found, more: nextCursor !== null };
+    this.top = found[0] ?? 0;
+    this.order = this.#options.isFiltered
+      ? createFoundOrder(stretch)
+      : createDenseOrder({ top: this.top, total: totalCapped ? Math.max(total, knownTotal) : total });
+    if (!this.#options.isFiltered) this.order.learn({ before: this.top + 1, ...stretch });
     const kept = new Set(found);
-    rows.dropUnless((number) => kept.has(number));
-    rows.keep(answer.items);
-    fresh = { count: 0, more: false };
-    isLoaded = true;
+    this.rows.dropUnless((number) => kept.has(number));
+    this.rows.keep(items);
   }
 
   /** The page that a position is on; where nothing is known of it yet, what comes after the last that is known. */
-  async function readPage(position: number): Promise<void> {
-    if (order.numberAt(position) !== null) return readStretch(position - (position % page), position - (position % page) + page - 1);
+  async readPage(position: number): Promise<void> {
+    const first = position - (position % page);
+    if (this.order.numberAt(position) !== null) return this.readStretch({ first, last: first + page - 1 });
     let last = position;
-    while (last >= 0 && order.numberAt(last) === null) last -= 1;
-    const before = order.numberAt(last) ?? 1;
-    const answer = await options.read({ limit: page, cursor: idOf(before) });
-    order.learn({ before, found: numbersOf(answer.items), more: answer.nextCursor !== null });
-    rows.keep(answer.items);
+    while (last >= 0 && this.order.numberAt(last) === null) last -= 1;
+    const before = this.order.numberAt(last) ?? 1;
+    const answer = await this.#options.read({ limit: page, cursor: idOf(before) });
+    this.order.learn({ before, found: numbersOf(answer.items), more: answer.nextCursor !== null });
+    this.rows.keep(answer.items);
   }
 
-  async function readStretch(first: number, last: number): Promise<void> {
+  async readStretch({ first, last }: Stretch): Promise<void> {
+    const { isFiltered, read } = this.#options;
+    const { order, rows } = this;
     const start = order.numberAt(first);
     if (start === null) return;
     const expected: number[] = [];
@@ -134,185 +282,48 @@ export function createMessageRows(options: MessageRowsOptions): MessageRows {
       const number = order.numberAt(position);
       if (number !== null) expected.push(number);
     }
-    const answer = await options.read({ limit: last - first + 1, cursor: idOf(start + 1) });
+    const answer = await read({ limit: last - first + 1, cursor: idOf(start + 1) });
     const found = numbersOf(answer.items);
     if (!isFiltered) order.learn({ before: start + 1, found, more: answer.nextCursor !== null });
     rows.keep(answer.items.filter(({ id }) => order.positionOf(numberOf(id)) !== null));
-    const read = new Set(found);
+    const there = new Set(found);
     for (const number of expected) {
       rows.setChanged(number, false);
-      if (read.has(number)) continue;
+      if (there.has(number)) continue;
       if (isFiltered) rows.setLost(number, true);
       else rows.drop(number);
     }
   }
 
-  async function readLost(numbers: readonly number[]): Promise<void> {
-    const answers = await Promise.all(numbers.map((number) => options.readUnfiltered({ limit: 1, cursor: idOf(number + 1) })));
+  /** Rows that no longer match, each as it is now; those that are gone leave their places. */
+  async readLost(numbers: readonly number[]): Promise<void> {
+    const answers = await Promise.all(numbers.map((number) => this.#options.readUnfiltered({ limit: 1, cursor: idOf(number + 1) })));
     for (const [at, number] of numbers.entries()) {
       const items = (answers[at]?.items ?? []).filter(({ id }) => numberOf(id) === number);
-      rows.keep(items);
-      rows.setLost(number, false);
+      this.rows.keep(items);
+      this.rows.setLost(number, false);
       if (items.length > 0) continue;
-      rows.drop(number);
-      order.drop(number);
+      this.rows.drop(number);
+      this.order.drop(number);
     }
   }
 
-  async function countFresh(): Promise<void> {
-    isFreshStale = false;
-    const { items } = await options.read({ limit: isFiltered ? page : 1 });
-    if (isFollowing) return;
-    const newest = numbersOf(items)[0] ?? 0;
-    if (newest < top && !isFiltered) {
-      // All messages were removed, and numbers start again.
-      isFollowing = true;
-      isTopStale = true;
-      return;
-    }
-    const above = items.filter(({ id }) => numberOf(id) > top).length;
-    fresh = isFiltered ? { count: above, more: above === page } : { count: newest - top, more: false };
-  }
-
-  type Job = { isPaced: boolean; run: () => Promise<void> };
-
-  function nextJob(): Job | null {
-    if (!isLoaded) return { isPaced: false, run: readTop };
-    const { first, last } = wanted();
-    const lost: number[] = [];
-    let hasChanged = false;
-    for (let position = first; position <= last; position += 1) {
-      const number = order.numberAt(position);
-      if (number !== null && rows.isLost(number)) lost.push(number);
-      else if (number === null || rows.get(number) === undefined) return { isPaced: false, run: () => readPage(position) };
-      else if (rows.isChanged(number)) hasChanged = true;
-    }
-    if (isFollowing && isTopStale) return { isPaced: true, run: readTop };
-    // Eight at a time, so that a filter that many rows have left costs no more than a page.
-    if (lost.length > 0) return { isPaced: true, run: () => readLost(lost.slice(0, 8)) };
-    if (hasChanged) return { isPaced: true, run: () => readStretch(first, last) };
-    if (!isFollowing && isFreshStale) return { isPaced: true, run: countFresh };
-    return null;
-  }
-
-  function work(): void {
-    if (isReading || isStopped) return;
-    const job = nextJob();
-    if (job === null) return;
-    const wait = job.isPaced || error !== null ? pausedUntil - options.monotonic() : 0;
-    cancelTimer?.();
-    cancelTimer = null;
-    if (wait > 0) {
-      cancelTimer = options.later(wait, work);
-      return;
-    }
-    isReading = true;
-    void run(job);
-  }
-
-  async function run(job: Job): Promise<void> {
-    const startedAt = options.monotonic();
-    try {
-      await job.run();
-      error = null;
-      const endedAt = options.monotonic();
-      // A filter that is slow to read is read less often.
-      pausedUntil = Math.max(startedAt + pauseMs, endedAt + (endedAt - startedAt));
-    } catch (cause) {
-      error = errorOf(cause);
-      isTopStale = true;
-      isFreshStale = true;
-      pausedUntil = options.monotonic() + retryMs;
-    }
-    isReading = false;
-    if (isStopped) return;
-    if (rows.size() > maxCached) {
-      const first = Math.floor((view.first + view.last - maxCached) / 2);
-      rows.dropUnless((number) => isWithin(number, first, first + maxCached - 1));
-    }
-    options.onChange();
-    work();
-  }
-
-  /** What is in view is read again in its place, the rest when it comes into view. */
-  function invalidate(numbers: readonly number[]): void {
-    const { first, last } = wanted();
+  /** What is wanted is read again in its place, the rest when it is wanted. */
+  invalidate(numbers: readonly number[], wanted: Stretch): void {
     for (const number of numbers) {
-      if (isWithin(number, first, last)) rows.setChanged(number, true);
-      else rows.drop(number);
+      if (this.#isWithin(number, wanted)) this.rows.setChanged(number, true);
+      else this.rows.drop(number);
     }
   }
 
-  work();
+  dropFarFrom(middle: number): void {
+    if (this.rows.size() <= maxCached) return;
+    const first = Math.floor(middle - maxCached / 2);
+    this.rows.dropUnless((number) => this.#isWithin(number, { first, last: first + maxCached - 1 }));
+  }
 
-  return {
-    loaded: () => isLoaded,
-    following: () => isFollowing,
-    error: () => error,
-    count: () => order.count(),
-    rowAt(position) {
-      const number = order.numberAt(position);
-      return number === null ? undefined : rows.get(number);
-    },
-    positionOf: (id) => order.positionOf(numberOf(id)),
-    cached: () => rows.all(),
-    fresh: () => fresh,
-
-    look(first, last) {
-      if (first === view.first && last === view.last) return;
-      view = { first, last };
-      work();
-    },
-
-    pause() {
-      if (!isFollowing) return;
-      isFollowing = false;
-      isFreshStale = true;
-      options.onChange();
-      work();
-    },
-
-    follow() {
-      if (isFollowing) return;
-      isFollowing = true;
-      isTopStale = true;
-      view = { first: 0, last: view.last - view.first };
-      pausedUntil = 0;
-      options.onChange();
-      work();
-    },
-
-    applyChanges(changes) {
-      for (const { area, ids, count, added } of changes) {
-        if (area !== "messages") continue;
-        const touched = ids.map(numberOf).filter((number) => rows.get(number) !== undefined);
-        const isAllKnown = count <= ids.length;
-        const mayMove = added > 0 || options.matchesLater || !isAllKnown;
-        isFreshStale ||= mayMove;
-        isTopStale ||= mayMove || touched.length > 0;
-        invalidate(isAllKnown ? touched : numbersOf([...rows.all()]));
-      }
-      work();
-    },
-
-    readAgain() {
-      isTopStale = true;
-      isFreshStale = true;
-      invalidate(numbersOf([...rows.all()]));
-      work();
-    },
-
-    totalIs(total) {
-      knownTotal = total;
-      if (!isLoaded || order.totalIs === undefined) return;
-      const before = order.count();
-      order.totalIs(total - fresh.count);
-      if (order.count() !== before) options.onChange();
-    },
-
-    stop() {
-      isStopped = true;
-      cancelTimer?.();
-    },
-  };
+  #isWithin(number: number, { first, last }: Stretch): boolean {
+    const position = this.order.positionOf(number);
+    return position !== null && position >= first && position <= last;
+  }
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useReducer, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
+import { pageTime } from "../../kit/paced-reader.ts";
 import { useFeed } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import type { ListFilter } from "./filter-text.ts";
@@ -37,11 +38,7 @@ export function useMessageRows(input: MessageRowsInput | null, total: number | u
       readUnfiltered: readPage,
       isFiltered: Object.keys(filter).length > 0,
       matchesLater,
-      monotonic: () => window.performance.now(),
-      later(ms, run) {
-        const timer = window.setTimeout(run, ms);
-        return () => window.clearTimeout(timer);
-      },
+      ...pageTime,
       onChange() {
         if (rows.loaded() || rows.error() !== null) setShown(rows);
         rerender();

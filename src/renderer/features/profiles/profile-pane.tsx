@@ -3,47 +3,54 @@
 import { type ReactNode, useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
-import { type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
+import { EditorPane } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
 import { type ProfileDetails, profileName, valueText } from "./profile-words.ts";
 
-export function ProfilePane({ id, others }: { id: string; others: readonly Other[] }) {
+export function ProfilePane({ id }: { id: string }) {
   const { answer: profile, error } = useLive("profiles.get", { id });
   const go = usePlace((place) => place.go);
   if (profile === undefined) return error === null ? <section className="pane editor" /> : <Gone error={error} />;
   const name = profileName(profile);
   const { userId } = profile;
   return (
-    <section className="pane editor" aria-label={`Profile ${name}`}>
-      <header className="pane-title">
-        <h2 className="clip isolate">{name}</h2>
-        <OthersMenu label="Another profile" others={others} />
-        {userId === null ? <span className="badge outline">anonymous</span> : null}
-        {profile.suppressed ? <span className="badge outline">suppressed</span> : null}
-        <span className="grow" />
-        <a
-          className="link messages-link"
-          href={filterHref(userId === null ? { values: {}, text: name } : { values: { user: [userId] }, text: "" })}
-        >
-          messages
-        </a>
-        {userId === null ? null : (
-          <Menu
-            trigger={<IconButton icon="more" small label="More: delete" />}
-            items={[
-              {
-                label: "Delete this user…",
-                icon: "deletions",
-                onSelect: () => go({ view: "deletions", path: ["new"], query: { user: userId } }),
-              },
-            ]}
-          />
-        )}
-      </header>
+    <EditorPane
+      label={`Profile ${name}`}
+      title={name}
+      others="Another profile"
+      facts={
+        <>
+          {userId === null ? <span className="badge outline">anonymous</span> : null}
+          {profile.suppressed ? <span className="badge outline">suppressed</span> : null}
+        </>
+      }
+      tools={
+        <>
+          <a
+            className="link messages-link"
+            href={filterHref(userId === null ? { values: {}, text: name } : { values: { user: [userId] }, text: "" })}
+          >
+            messages
+          </a>
+          {userId === null ? null : (
+            <Menu
+              trigger={<IconButton icon="more" small label="More: delete" />}
+              items={[
+                {
+                  label: "Delete this user…",
+                  icon: "deletions",
+                  onSelect: () => go({ view: "deletions", path: ["new"], query: { user: userId } }),
+                },
+              ]}
+            />
+          )}
+        </>
+      }
+    >
       <div className="pane-body">
         <section className="section profile-summary" aria-label="Summary">
           <p className="muted">
@@ -57,7 +64,7 @@ export function ProfilePane({ id, others }: { id: string; others: readonly Other
         <Events events={profile.eventList} />
         <Groups groups={profile.groups} />
       </div>
-    </section>
+    </EditorPane>
   );
 }
 
@@ -80,7 +87,7 @@ function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
       {sourceIds.map((id, place) => (
         <span key={id}>
           {place > 0 ? ", " : ""}
-          <a className="link isolate" href={hashOf({ view: "sources", path: [id], query: {} })}>
+          <a className="link isolate" href={hrefTo("sources", id)}>
             {sources.find((source) => source.id === id)?.name ?? "a deleted source"}
           </a>
         </span>
@@ -96,7 +103,7 @@ function Memberships({ profile: { memberships, computed } }: { profile: ProfileD
       <ul className="facts">
         {memberships.map(({ id, name, key, since }) => (
           <li key={id}>
-            <a className="link clip isolate" href={hashOf({ view: "audiences", path: [id], query: {} })}>
+            <a className="link clip isolate" href={hrefTo("audiences", id)}>
               {name}
             </a>
             <code className="clip isolate">{key}: true</code>
@@ -107,7 +114,7 @@ function Memberships({ profile: { memberships, computed } }: { profile: ProfileD
         ))}
         {computed.map(({ id, name, key, value, since }) => (
           <li key={id}>
-            <a className="link clip isolate" href={hashOf({ view: "audiences", path: ["traits", id], query: {} })}>
+            <a className="link clip isolate" href={hrefTo("audiences", "traits", id)}>
               {name}
             </a>
             <code className="clip isolate" title={valueText(value)}>
@@ -133,7 +140,7 @@ function Traits({ profile: { traitList } }: { profile: ProfileDetails }) {
             <code className="clip isolate" title={valueText(value)}>
               {valueText(value)}
             </code>
-            <a className="link quiet" href={hashOf({ view: "live", path: [messageId], query: {} })} title="The identify call that set it">
+            <a className="link quiet" href={hrefTo("live", messageId)} title="The identify call that set it">
               <SeenAt at={at} />
             </a>
           </li>
@@ -202,7 +209,7 @@ function Events({ events }: { events: ProfileDetails["eventList"] }) {
               <i style={{ inlineSize: `${Math.max(3, (event.count / most) * 100)}%` }} />
             </span>
             <span className="right">{count(event.count)} ×</span>
-            <a className="link quiet" href={hashOf({ view: "live", path: [event.lastMessageId], query: {} })} title="Most recent">
+            <a className="link quiet" href={hrefTo("live", event.lastMessageId)} title="Most recent">
               <SeenAt at={event.lastAt} />
             </a>
             <IconButton

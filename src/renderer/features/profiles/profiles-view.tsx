@@ -2,12 +2,12 @@
 
 import { useState } from "react";
 import { Button, TextField } from "../../kit/controls.tsx";
-import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { clockTime, count } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, usePlace } from "../../stores/place.ts";
+import { Collection, type Entry } from "../collection/collection.tsx";
 import { Part, ProfilePane, SeenAt } from "./profile-pane.tsx";
 import { historyWords, type Profile, type ProfileDetails, profileName } from "./profile-words.ts";
 import "./profiles.css";
@@ -21,7 +21,6 @@ export function ProfilesView() {
   const [limit, setLimit] = useState(pageSize);
   const openId = usePlace((place) => place.path[0]);
   const audienceId = usePlace((place) => place.query["audience"]);
-  const { go, change } = usePlace.getState();
   const { answer, error } = useLive("profiles.list", {
     limit,
     ...(search === "" ? {} : { search }),
@@ -30,94 +29,92 @@ export function ProfilesView() {
   const audience = useLive("audiences.list", {}).answer?.items.find((each) => each.id === audienceId);
   if (answer === undefined) return <ProblemText error={error} />;
 
-  const query: Record<string, string> = audienceId === undefined ? {} : { audience: audienceId };
   const profiles = answer.items;
   const isEmpty = profiles.length === 0 && search === "" && audienceId === undefined && openId === undefined;
   const current = openId ?? profiles[0]?.id;
-  const others = profiles.slice(0, 30).map((profile) => ({
-    label: profileName(profile),
-    hint: `${count(profile.events)} ${profile.events === 1 ? "event" : "events"}`,
-    go: () => go({ view: "profiles", path: [profile.id], query }),
-  }));
-
-  const list = (
-    <ListPane
+  const entries = profiles.map((profile, place): Entry => {
+    const events = eventsWord(profile.events);
+    const label = profileName(profile);
+    const name = <span className={profile.userId === null ? "mono muted" : undefined}>{label}</span>;
+    return {
+      path: [profile.id],
+      label,
+      name,
+      hint: events,
+      aside: events,
+      detail: <ProfileDetail profile={profile} />,
+      inMenu: place < 30,
+    };
+  });
+  const none = (
+    <EmptyState label="No profile" title={isEmpty ? "No profiles yet" : "No profile is open"}>
+      Profiles are built from incoming messages: traits from identify calls, groups, the events of each user, and the identities that an
+      identify or an alias merges. Send a message, compose one with <kbd>n</kbd>, or open the demo shop in Live.
+    </EmptyState>
+  );
+  return (
+    <Collection
+      view="profiles"
       title="Profiles"
+      entries={entries}
+      current={current === undefined ? undefined : [current]}
+      query={audienceId === undefined ? {} : { audience: audienceId }}
       tools={
         <span className="quiet" role="status">
           {count(answer.total)}
           {answer.totalCapped ? "+" : ""}
         </span>
       }
-    >
-      <li className="list-search">
-        <TextField
-          aria-label="Find a profile"
-          placeholder="Find by userId or anonymousId"
-          value={search}
-          onChange={(event) => {
-            setSearch(event.currentTarget.value);
-            setLimit(pageSize);
-          }}
-        />
-        {audienceId === undefined ? null : (
-          <span className="chip">
-            <b>in</b>
-            <span className="clip isolate">{audience?.name ?? "a deleted audience"}</span>
-            <Button look="quiet" small aria-label="Show all profiles" onClick={() => change({ query: { audience: null } })}>
-              ×
-            </Button>
-          </span>
-        )}
-      </li>
-      {profiles.map((profile) => (
-        <ListEntry
-          key={profile.id}
-          href={hashOf({ view: "profiles", path: [profile.id], query })}
-          isCurrent={profile.id === current}
-          name={<span className={profile.userId === null ? "mono muted" : undefined}>{profileName(profile)}</span>}
-          aside={
-            <>
-              {count(profile.events)} {profile.events === 1 ? "event" : "events"}
-            </>
-          }
-          detail={<ProfileDetail profile={profile} />}
-        />
-      ))}
-      {profiles.length === 0 && !isEmpty ? <li className="list-note muted">{noneSentence(search, audienceId)}</li> : null}
-      {answer.nextCursor === null ? null : (
-        <li className="list-note">
-          {limit >= most ? (
-            <span className="muted">Showing the {count(most)} most recent. Find others by id.</span>
-          ) : (
-            <Button small look="quiet" onClick={() => setLimit(Math.min(limit + pageSize, most))}>
-              Show {pageSize} more
-            </Button>
-          )}
+      above={
+        <li className="list-search">
+          <TextField
+            aria-label="Find a profile"
+            placeholder="Find by userId or anonymousId"
+            value={search}
+            onChange={(event) => {
+              setSearch(event.currentTarget.value);
+              setLimit(pageSize);
+            }}
+          />
+          {audienceId === undefined ? null : <AudienceChip name={audience?.name ?? "a deleted audience"} />}
         </li>
-      )}
-    </ListPane>
-  );
-  return (
-    <ListAndEditor
-      name="profiles"
-      title="Profiles"
-      isEmpty={isEmpty}
-      list={list}
-      editor={
-        current === undefined ? (
-          <EmptyState label="No profile" title={isEmpty ? "No profiles yet" : "No profile is open"}>
-            Profiles are built from incoming messages: traits from identify calls, groups, the events of each user, and the identities that
-            an identify or an alias merges. Send a message, compose one with <kbd>n</kbd>, or open the demo shop in Live.
-          </EmptyState>
-        ) : (
-          <ProfilePane key={current} id={current} others={others} />
-        )
       }
+      below={
+        <>
+          {profiles.length === 0 && !isEmpty ? <li className="list-note muted">{noneSentence(search, audienceId)}</li> : null}
+          {answer.nextCursor === null ? null : (
+            <li className="list-note">
+              {limit >= most ? (
+                <span className="muted">Showing the {count(most)} most recent. Find others by id.</span>
+              ) : (
+                <Button small look="quiet" onClick={() => setLimit(Math.min(limit + pageSize, most))}>
+                  Show {pageSize} more
+                </Button>
+              )}
+            </li>
+          )}
+        </>
+      }
+      empty={isEmpty ? none : null}
+      editor={current === undefined ? none : <ProfilePane key={current} id={current} />}
       evidence={current === undefined ? undefined : { label: "Identities", content: <Identities key={current} id={current} /> }}
     />
   );
 }
+
+function AudienceChip({ name }: { name: string }) {
+  return (
+    <span className="chip">
+      <b>in</b>
+      <span className="clip isolate">{name}</span>
+      <Button look="quiet" small aria-label="Show all profiles" onClick={() => usePlace.getState().change({ query: { audience: null } })}>
+        ×
+      </Button>
+    </span>
+  );
+}
+
+const eventsWord = (n: number): string => `${count(n)} ${n === 1 ? "event" : "events"}`;
 
 function noneSentence(search: string, audienceId: string | undefined): string {
   if (search !== "") return "No identity starts with this.";
@@ -170,7 +167,7 @@ function Joined({ profile: { identities, history } }: { profile: ProfileDetails 
         <ol className="history">
           {history.slice(-firstShown).map(({ at, kind, detail, messageId }) => (
             <li key={`${at} ${kind} ${detail}`}>
-              <a className="link" href={hashOf({ view: "live", path: [messageId], query: {} })} title="Open the message">
+              <a className="link" href={hrefTo("live", messageId)} title="Open the message">
                 <SeenAt at={at} />
               </a>
               <span className="strong">{historyWords[kind]}</span>

@@ -38,6 +38,7 @@ function createList(size: number) {
       };
     },
     cursorAfter: ({ id }) => id,
+    monotonic: () => 0,
     later(_ms, run) {
       const timer = { run };
       timers.push(timer);

@@ -4,16 +4,14 @@
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { errorOf } from "../../kit/use-action.ts";
+import { PacedReader, type Reading, type Time } from "../../kit/paced-reader.ts";
 
 export type DeliveryRow = AnswerOf<"deliveries.list">["items"][number];
 
-type DeliveryRowsOptions = {
+type DeliveryRowsOptions = Time & {
   read: (input: { limit: number; cursor?: string }) => Promise<AnswerOf<"deliveries.list">>;
   /** Where the list goes on after a row. */
   cursorAfter: (row: DeliveryRow) => string;
-  /** Returns a cancel function. */
-  later: (ms: number, run: () => void) => () => void;
   onChange: () => void;
 };
 
@@ -48,130 +46,131 @@ const placeStep = 50;
 /** Between two readings of a list that changes all the time. */
 const pauseMs = 400;
 
-/** After a failure. */
-const retryMs = 2000;
+export const createDeliveryRows = (options: DeliveryRowsOptions): DeliveryRows => new StretchOfRows(options);
 
-export function createDeliveryRows({ read, cursorAfter, later, onChange }: DeliveryRowsOptions): DeliveryRows {
-  const places = new Map<number, string | undefined>([[0, undefined]]);
-  let view = { first: 0, last: margin };
-  let start = 0;
-  let rows: DeliveryRow[] = [];
-  let total = 0;
-  let count = 0;
-  let oldestAt = Infinity;
-  let isReady = false;
-  let isStale = true;
-  let isReading = false;
-  let isStopped = false;
-  let error: Error | null = null;
-  let lastWanting: string | null = null;
-  let cancelPause: (() => void) | null = null;
+class StretchOfRows implements DeliveryRows {
+  readonly #options: DeliveryRowsOptions;
+  readonly #reader: PacedReader;
+  readonly #places = new Map<number, string | undefined>([[0, undefined]]);
+  #view = { first: 0, last: margin };
+  #start = 0;
+  #rows: DeliveryRow[] = [];
+  #total = 0;
+  #count = 0;
+  #oldestAt = Infinity;
+  #isReady = false;
+  #isStale = true;
+  /** What the last reading was to bring. */
+  #lastWanting: string | null = null;
 
-  /** The list may have become shorter than where the view still is. */
-  const firstInView = (): number => Math.min(view.first, Math.max(0, count - 1));
-  const wantedFirst = (): number => Math.max(0, firstInView() - margin);
-
-  function isCovered(): boolean {
-    return isReady && start <= firstInView() && start + rows.length >= Math.min(view.last + 1, count);
+  constructor(options: DeliveryRowsOptions) {
+    this.#options = options;
+    this.#reader = new PacedReader({
+      ...options,
+      next: () => this.#nextReading(),
+      pauseAfter: () => pauseMs,
+      onFailure: () => void (this.#isStale = true),
+      onEnd: options.onChange,
+    });
+    this.#reader.wake();
   }
 
-  function forgetPlacesAfter(last: number): void {
-    for (const place of places.keys()) if (place > last) places.delete(place);
+  isReady = (): boolean => this.#isReady;
+  error = (): Error | null => this.#reader.error;
+  total = (): number => this.#total;
+  count = (): number => this.#count;
+  rowAt = (position: number): DeliveryRow | undefined => this.#rows[position - this.#start];
+  oldestAt = (): number => this.#oldestAt;
+
+  positionOf(id: string): number | null {
+    const at = this.#rows.findIndex((row) => row.id === id);
+    return at === -1 ? null : this.#start + at;
+  }
+
+  look(first: number, last: number): void {
+    this.#view = { first, last };
+    this.#reader.wake();
+  }
+
+  change(): void {
+    this.#isStale = true;
+    this.#reader.wake();
+  }
+
+  stop(): void {
+    this.#reader.stop();
+  }
+
+  /** What is not there is read at once; what may have changed, or did not come at the last reading, after a pause. */
+  #nextReading(): Reading | null {
+    const { first, last } = this.#view;
+    const wanting = this.#isCovered() ? null : `${first} ${last} ${this.#count} ${this.#start} ${this.#rows.length}`;
+    if (wanting === null && !this.#isStale) return null;
+    return {
+      isPaced: wanting === null || wanting === this.#lastWanting,
+      run: () => {
+        this.#lastWanting = wanting;
+        return this.#readStretch();
+      },
+    };
+  }
+
+  /** The list may have become shorter than where the view still is. */
+  #firstInView(): number {
+    return Math.min(this.#view.first, Math.max(0, this.#count - 1));
+  }
+
+  #isCovered(): boolean {
+    const end = this.#start + this.#rows.length;
+    return this.#isReady && this.#start <= this.#firstInView() && end >= Math.min(this.#view.last + 1, this.#count);
+  }
+
+  async #readStretch(): Promise<void> {
+    this.#isStale = false;
+    const wantedFirst = Math.max(0, this.#firstInView() - margin);
+    const place = Math.max(...[...this.#places.keys()].filter((each) => each <= wantedFirst));
+    const cursor = this.#places.get(place);
+    const limit = Math.min(maxRead, Math.max(this.#view.last, this.#view.first) + margin + 1 - place);
+    const { items, nextCursor, total } = await this.#options.read({ limit, ...(cursor === undefined ? {} : { cursor }) });
+    if (place > 0 && items.length === 0) {
+      // Nothing is left of what stood here.
+      this.#forgetPlacesAfter(0);
+      return this.#readStretch();
+    }
+    const from = this.#aligned(place, items);
+    const end = from + items.length;
+    this.#learnPlaces(place, from, cursor, items);
+    this.#total = total;
+    this.#count = nextCursor === null ? end : Math.max(total, end + 1);
+    // From where the view is by now.
+    this.#start = Math.min(Math.max(from, this.#firstInView() - margin), end);
+    this.#rows = items.slice(this.#start - from);
+    for (const { createdAt } of items) this.#oldestAt = Math.min(this.#oldestAt, Date.parse(createdAt));
+    this.#isReady = true;
   }
 
   /** Where a stretch begins, so that the rows in view stay where they are although some above them have left. */
-  function aligned(place: number, items: readonly DeliveryRow[]): number {
+  #aligned(place: number, items: readonly DeliveryRow[]): number {
     if (place === 0) return 0;
-    const before = Math.max(...[...places.keys()].filter((each) => each < place));
-    for (let at = view.first; at <= view.last; at += 1) {
-      const id = rows[at - start]?.id;
+    const before = Math.max(...[...this.#places.keys()].filter((each) => each < place));
+    for (let at = this.#view.first; at <= this.#view.last; at += 1) {
+      const id = this.rowAt(at)?.id;
       const index = id === undefined ? -1 : items.findIndex((item) => item.id === id);
       if (index !== -1) return Math.max(before + 1, at - index);
     }
     return place;
   }
 
-  async function readStretch(): Promise<void> {
-    isStale = false;
-    const place = Math.max(...[...places.keys()].filter((each) => each <= wantedFirst()));
-    const cursor = places.get(place);
-    const limit = Math.min(maxRead, Math.max(view.last, view.first) + margin + 1 - place);
-    const { items, nextCursor, total: matching } = await read({ limit, ...(cursor === undefined ? {} : { cursor }) });
-    if (place > 0 && items.length === 0) {
-      // Nothing is left of what stood here.
-      forgetPlacesAfter(0);
-      return readStretch();
-    }
-    const from = aligned(place, items);
-    const end = from + items.length;
-    forgetPlacesAfter(place - 1);
-    places.set(from, cursor);
+  #learnPlaces(place: number, from: number, cursor: string | undefined, items: readonly DeliveryRow[]): void {
+    this.#forgetPlacesAfter(place - 1);
+    this.#places.set(from, cursor);
     for (let next = placeStep; next <= items.length; next += placeStep) {
       const before = items[next - 1];
-      if (before !== undefined) places.set(from + next, cursorAfter(before));
+      if (before !== undefined) this.#places.set(from + next, this.#options.cursorAfter(before));
     }
-    total = matching;
-    count = nextCursor === null ? end : Math.max(total, end + 1);
-    start = Math.min(Math.max(from, wantedFirst()), end);
-    rows = items.slice(start - from);
-    for (const { createdAt } of items) oldestAt = Math.min(oldestAt, Date.parse(createdAt));
-    isReady = true;
   }
 
-  /** What is not there is read at once; what may have changed, failed, or did not come at the last reading, after a pause. */
-  function work(): void {
-    const wanting = isCovered() ? null : `${view.first} ${view.last} ${count} ${start} ${rows.length}`;
-    if (isStopped || isReading || (wanting === null && !isStale)) return;
-    if (cancelPause !== null && (wanting === null || wanting === lastWanting || error !== null)) return;
-    lastWanting = wanting;
-    cancelPause?.();
-    cancelPause = null;
-    isReading = true;
-    void run();
+  #forgetPlacesAfter(last: number): void {
+    for (const place of this.#places.keys()) if (place > last) this.#places.delete(place);
   }
-
-  async function run(): Promise<void> {
-    try {
-      await readStretch();
-      error = null;
-    } catch (cause) {
-      error = errorOf(cause);
-      isStale = true;
-    }
-    isReading = false;
-    if (isStopped) return;
-    cancelPause = later(error === null ? pauseMs : retryMs, () => {
-      cancelPause = null;
-      work();
-    });
-    onChange();
-    work();
-  }
-
-  work();
-
-  return {
-    isReady: () => isReady,
-    error: () => error,
-    total: () => total,
-    count: () => count,
-    rowAt: (position) => rows[position - start],
-    positionOf(id) {
-      const at = rows.findIndex((row) => row.id === id);
-      return at === -1 ? null : start + at;
-    },
-    oldestAt: () => oldestAt,
-    look(first, last) {
-      view = { first, last };
-      work();
-    },
-    change() {
-      isStale = true;
-      work();
-    },
-    stop() {
-      isStopped = true;
-      cancelPause?.();
-    },
-  };
 }

@@ -1,33 +1,13 @@
 /** The one lane of a delivery among all that are waiting: a mark per round, what is to come, the window's end. Pure. */
 
-import type { DeliverySummaryAnswer } from "../../../contract/deliveries.ts";
-import type { RetryProfile } from "../../../domain/configuration.ts";
-import { deliveryIds } from "../../../domain/ids.ts";
-import { plannedRounds } from "../../../domain/retry.ts";
-import type { Outcome } from "../../../domain/states.ts";
 import { span } from "../../kit/words.ts";
-import { type MarkKind, markPath } from "../timeline/marks.ts";
+import type { PlacedMark } from "../timeline/marks.ts";
 import { type Label, type ScaleName, textPx, withRoom } from "../timeline/timeline-layout.ts";
+import type { RoundMark } from "../timeline/timeline-model.ts";
 
-export type RoundMark = { round: number; at: number; outcome: Outcome };
+type LaneDrawing = { track: string; end: string; marks: PlacedMark[] };
 
-type ComingOptions = { delivery: DeliverySummaryAnswer; marks: readonly RoundMark[]; profile: RetryProfile; seed: number; jitter: boolean };
-
-/** The next round, on record, and those after it at their seeded times. */
-export function comingOf({ delivery, marks, profile, seed, jitter }: ComingOptions): number[] {
-  if (delivery.nextAttemptAt === null) return [];
-  const nextAt = Date.parse(delivery.nextAttemptAt);
-  const firstAttemptAt = delivery.firstAttemptAt === null ? nextAt : Date.parse(delivery.firstAttemptAt);
-  const firstRound = marks.find(({ at }) => at >= firstAttemptAt)?.round ?? 1;
-  const sequence = deliveryIds.parse(delivery.id) ?? 0;
-  const round = delivery.rounds + 1 - firstRound + 1;
-  return [nextAt, ...plannedRounds({ profile, seed, jitter, sequence, round, roundStartedAt: nextAt, firstAttemptAt })];
-}
-
-export type LanePath = { kind: MarkKind | "coming"; d: string; lines: number };
-type LaneDrawing = { track: string; end: string; paths: LanePath[] };
-
-const size = 7;
+export const markPx = 7;
 const laneMiddle = 10;
 
 /** Nearer than this to a newer one, a mark would only blur it. */
@@ -47,13 +27,8 @@ type DrawOptions = {
 };
 
 export function drawLane({ axis, now, marks, coming, startsAt, endsAt }: DrawOptions): LaneDrawing {
-  const paths = new Map<LanePath["kind"], LanePath>();
-  const put = (kind: LanePath["kind"], x: number): void => {
-    const { d, lines } = markPath(kind === "coming" ? "next" : kind, x - size / 2, laneMiddle - size / 2, size);
-    const path = paths.get(kind) ?? { kind, d: "", lines };
-    path.d += d;
-    paths.set(kind, path);
-  };
+  const placed: PlacedMark[] = [];
+  const put = (kind: PlacedMark["kind"], x: number): void => void placed.push({ kind, x: x - markPx / 2, y: laneMiddle - markPx / 2 });
   let nearest = Infinity;
   for (const { at, outcome } of marks.toReversed()) {
     const x = xAround(axis, at - now);
@@ -77,7 +52,7 @@ export function drawLane({ axis, now, marks, coming, startsAt, endsAt }: DrawOpt
   return {
     track: `M${round(begin)} ${laneMiddle}H${round(stop)}`,
     end: end === null ? "" : `M${round(end)} ${laneMiddle - 5}v10`,
-    paths: [...paths.values()],
+    marks: placed,
   };
 }
 

@@ -1,10 +1,11 @@
 /** All lanes together under one axis of clock time, as many of them at a time as the window shows. */
 
-import { type CSSProperties, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, type KeyboardEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { documented, profileOf } from "../../../domain/retry.ts";
 import type { DeliveryState } from "../../../domain/states.ts";
 import { RowSpace, rowsMovedBy, useRowList } from "../../kit/row-list.tsx";
+import { useWidth } from "../../kit/use-width.ts";
 import { clockTime } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { useKeys } from "../../stores/keys.ts";
@@ -34,8 +35,6 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
   const body = useRef<HTMLDivElement>(null);
   const axisCell = useRef<HTMLSpanElement>(null);
   const width = useWidth(axisCell);
-  /** Without an id, the row of that place is still being read. */
-  const [active, setActive] = useState<{ place: number; id: string | null } | null>(null);
   const count = rows.count();
   const list = useRowList({ grid: body, count, rowPx, headPx });
   const { first, last } = list;
@@ -49,26 +48,9 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
 
   useEffect(() => rows.look(first, Math.max(first, last)), [rows, first, last]);
 
-  const found = active === null || active.id === null ? null : rows.positionOf(active.id);
-  const place = Math.min(Math.max(0, count - 1), found ?? active?.place ?? 0);
-  const activeRow = active === null || (active.id !== null && found === null) ? undefined : rows.rowAt(place);
+  const { place, activeRow, activate, onKeyDown } = useActiveRow(rows, list);
   const activeId = activeRow?.id ?? null;
-  useEffect(() => {
-    if (activeId !== null) setActive({ place, id: activeId });
-  }, [place, activeId]);
-  const move = (to: number): void => {
-    const next = Math.min(count - 1, Math.max(0, to));
-    setActive({ place: next, id: rows.rowAt(next)?.id ?? null });
-    if (next >= 0) list.reveal(next);
-  };
-  const moveBy = (by: number): void => {
-    if (active === null) move(0);
-    // The row has left: the one below it has taken its place.
-    else move(place + (activeRow === undefined && active.id !== null && by > 0 ? by - 1 : by));
-  };
   useKeys({
-    j: () => moveBy(1),
-    k: () => moveBy(-1),
     Enter: () => {
       if (activeRow !== undefined) onOpen(activeRow);
     },
@@ -78,8 +60,6 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
   });
 
   const middle = nowX(axis);
-  const nowText = `now ${clockTime(now)}`;
-  const labels = useMemo(() => labelsAround(axis, "· now 00:00:00 ·"), [axis]);
   const lines: ReactNode[] = [];
   for (let position = first; position <= last; position += 1) {
     const row = rows.rowAt(position);
@@ -114,33 +94,11 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
       aria-label={state === "waiting" ? "Waiting deliveries, by due time" : `Deliveries that are ${state}, newest first`}
       aria-rowcount={count + 1}
       aria-activedescendant={activeId === null || place < first || place > last ? undefined : `retry-${activeId}`}
-      onFocus={() => setActive((before) => before ?? { place: first, id: rows.rowAt(first)?.id ?? null })}
-      onKeyDown={(event) => {
-        const by = rowsMovedBy(event, list.pageRows);
-        if (by === undefined) return;
-        event.preventDefault();
-        moveBy(by);
-      }}
+      onFocus={activate}
+      onKeyDown={onKeyDown}
       onScroll={list.onScroll}
     >
-      <div className="retries-head retries-columns" role="row" aria-rowindex={1}>
-        <span role="columnheader">{state === "waiting" ? "due" : "reason"}</span>
-        <span role="columnheader">event, user</span>
-        <span role="columnheader">destination</span>
-        <span role="columnheader" ref={axisCell} className="retries-axis" aria-label="attempts and coming rounds around now">
-          {labels.map(({ x, text }) => (
-            <i key={text} style={{ left: x }}>
-              {text}
-            </i>
-          ))}
-          <b className={middle >= width ? "at-end" : undefined} style={{ left: middle }}>
-            {nowText}
-          </b>
-        </span>
-        <span role="columnheader" className="right">
-          rounds
-        </span>
-      </div>
+      <Head title={state === "waiting" ? "due" : "reason"} axis={axis} axisCell={axisCell} now={now} />
       <RowSpace
         list={list}
         over={
@@ -154,6 +112,71 @@ export function RetriesList({ rows, state, scale, destinations, profiles, settin
       >
         {lines}
       </RowSpace>
+    </div>
+  );
+}
+
+/** The row that the keys act on: it stays the same while rows come and go, and when it has left, the one that took its place is next. */
+function useActiveRow(rows: DeliveryRows, list: ReturnType<typeof useRowList>) {
+  /** Without an id, the row of that place is still being read. */
+  const [active, setActive] = useState<{ place: number; id: string | null } | null>(null);
+  const count = rows.count();
+  const found = active === null || active.id === null ? null : rows.positionOf(active.id);
+  const place = Math.min(Math.max(0, count - 1), found ?? active?.place ?? 0);
+  const activeRow = active === null || (active.id !== null && found === null) ? undefined : rows.rowAt(place);
+  const activeId = activeRow?.id ?? null;
+  useEffect(() => {
+    if (activeId !== null) setActive({ place, id: activeId });
+  }, [place, activeId]);
+
+  const at = (position: number) => ({ place: position, id: rows.rowAt(position)?.id ?? null });
+  const move = (to: number): void => {
+    const next = Math.min(count - 1, Math.max(0, to));
+    setActive(at(next));
+    if (next >= 0) list.reveal(next);
+  };
+  const moveBy = (by: number): void => {
+    if (active === null) move(0);
+    // The row has left: the one below it has taken its place.
+    else move(place + (activeRow === undefined && active.id !== null && by > 0 ? by - 1 : by));
+  };
+  useKeys({ j: () => moveBy(1), k: () => moveBy(-1) });
+  return {
+    place,
+    activeRow,
+    activate: () => setActive((before) => before ?? at(list.first)),
+    onKeyDown(event: KeyboardEvent): void {
+      const by = rowsMovedBy(event, list.pageRows);
+      if (by === undefined) return;
+      event.preventDefault();
+      moveBy(by);
+    },
+  };
+}
+
+type HeadProps = { title: string; axis: NowAxis; axisCell: RefObject<HTMLSpanElement | null>; now: number };
+
+function Head({ title, axis, axisCell, now }: HeadProps) {
+  const middle = nowX(axis);
+  const labels = useMemo(() => labelsAround(axis, "· now 00:00:00 ·"), [axis]);
+  return (
+    <div className="retries-head retries-columns" role="row" aria-rowindex={1}>
+      <span role="columnheader">{title}</span>
+      <span role="columnheader">event, user</span>
+      <span role="columnheader">destination</span>
+      <span role="columnheader" ref={axisCell} className="retries-axis" aria-label="attempts and coming rounds around now">
+        {labels.map(({ x, text }) => (
+          <i key={text} style={{ left: x }}>
+            {text}
+          </i>
+        ))}
+        <b className={middle >= axis.width ? "at-end" : undefined} style={{ left: middle }}>
+          now {clockTime(now)}
+        </b>
+      </span>
+      <span role="columnheader" className="right">
+        rounds
+      </span>
     </div>
   );
 }
@@ -176,17 +199,4 @@ function axisOf({ oldestAt, state, scale, width, now, longest }: AxisOptions): N
     return { scale, width, pastMs: side, futureMs: side };
   }
   return { scale, width, pastMs: Math.min(farthest, now - Math.min(now, oldestAt) + hour), futureMs: 0 };
-}
-
-function useWidth(element: React.RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const { current } = element;
-    if (current === null) return undefined;
-    setWidth(current.clientWidth);
-    const observer = new ResizeObserver(() => setWidth(current.clientWidth));
-    observer.observe(current);
-    return () => observer.disconnect();
-  }, [element]);
-  return width;
 }

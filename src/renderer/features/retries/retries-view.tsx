@@ -4,6 +4,7 @@ import { useEffect, useReducer, useState } from "react";
 import type { DeliveryState } from "../../../domain/states.ts";
 import { Choice, SelectField } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
+import { pageTime } from "../../kit/paced-reader.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
@@ -146,10 +147,7 @@ function useDeliveryRows({ state, destinationId }: RowFilter): DeliveryRows | nu
     const rows = createDeliveryRows({
       read: (page) => call("deliveries.list", { ...filter, order: isDue ? "due" : "newest", ...page }),
       cursorAfter: ({ id, nextAttemptAt }) => (isDue ? `${nextAttemptAt}/${id}` : id),
-      later(ms, run) {
-        const timer = window.setTimeout(run, ms);
-        return () => window.clearTimeout(timer);
-      },
+      ...pageTime,
       onChange() {
         setShown({ key, rows });
         rerender();

@@ -4,8 +4,10 @@ import { memo, useMemo } from "react";
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { clockTime, span } from "../../kit/words.ts";
+import { MarkPaths } from "../timeline/attempt-marks.tsx";
+import { comingOf, type RoundMark } from "../timeline/timeline-model.ts";
 import type { DeliveryRow } from "./delivery-rows.ts";
-import { type NowAxis, comingOf, drawLane, type LanePath, type RoundMark } from "./now-axis.ts";
+import { drawLane, markPx, type NowAxis } from "./now-axis.ts";
 
 /** What every row needs to know beside its delivery. */
 type RowSurroundings = { axis: NowAxis; now: number; seed: number; jitter: boolean };
@@ -53,9 +55,7 @@ export const RetryRow = memo(function RetryRow({ id, place, row, destination, pr
         <svg width={axis.width} height="20" role="img" aria-label={laneSentence(row)}>
           <path d={drawing.track} stroke="var(--line-strong)" strokeWidth="1" />
           {drawing.end === "" ? null : <path d={drawing.end} stroke="var(--text-2)" strokeWidth="1.5" />}
-          {drawing.paths.map((path) => (
-            <LaneMarks key={path.kind} path={path} />
-          ))}
+          <MarkPaths marks={drawing.marks} size={markPx} hollow="var(--bg)" />
         </svg>
       </span>
       <span role="gridcell" className="right muted">
@@ -64,19 +64,6 @@ export const RetryRow = memo(function RetryRow({ id, place, row, destination, pr
     </div>
   );
 });
-
-function LaneMarks({ path: { kind, d, lines } }: { path: LanePath }) {
-  const isComing = kind === "coming" || kind === "next";
-  return (
-    <path
-      className={`${kind === "next" ? "coming next" : kind} tone`}
-      d={d}
-      fill={isComing ? "var(--bg)" : lines > 0 ? "none" : "currentColor"}
-      stroke={lines > 0 ? "currentColor" : undefined}
-      strokeWidth={lines > 0 ? lines : undefined}
-    />
-  );
-}
 
 const parsed = (time: string | null): number | null => (time === null ? null : Date.parse(time));
 

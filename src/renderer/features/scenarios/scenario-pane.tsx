@@ -1,19 +1,19 @@
 /** One scenario: what it is, run it, what came of its last run step by step, and its file beside that. */
 
-import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useRef, useState } from "react";
 import type { ScenarioProblem, ScenarioRunAnswer } from "../../../contract/scenarios.ts";
-import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
+import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
-import { Menu } from "../../kit/floats.tsx";
+import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
-import { ListAndEditor, type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { type Command, useOffer } from "../../stores/commands.ts";
+import { useOffer } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
+import { Collection, type CollectionProps, EditorPane } from "../collection/collection.tsx";
 import { saveFile } from "./save-file.ts";
 import { Problems, ScenarioSteps } from "./scenario-steps.tsx";
 import { fileNameIn, glyphs, reportWords } from "./scenario-words.ts";
@@ -29,77 +29,56 @@ export type Scenario = {
 };
 
 type ScenarioPaneProps = {
+  /** The view around it: its editor and its evidence show the same scenario. */
+  collection: Omit<CollectionProps, "editor" | "evidence">;
   scenario: Scenario;
   run: ScenarioRunAnswer | undefined;
-  list: ReactNode;
-  others: readonly Other[];
   error: Error | null;
   /** Makes one of the user's own of it. */
   onCopy: (text: string) => void;
 };
 
-export function ScenarioPane({ scenario, run, list, others, error, onCopy }: ScenarioPaneProps) {
+export function ScenarioPane({ collection, scenario, run, error, onCopy }: ScenarioPaneProps) {
   const { file, name, description, text, notes, own } = scenario;
   const { problem: refusal, run: press } = useAction();
   const [pointed, setPointed] = useState<{ line: number } | null>(null);
-  const [asksDelete, setAsksDelete] = useState(false);
   const checkedText = useDeferredValue(text);
   const checked = useOnce("scenarios.check", own === null ? null : { text: checkedText }).answer;
   const problems = checked?.problems ?? [];
   const report = run?.report;
-  const isRunning = report?.state === "running";
 
-  const { start, stop } = useMemo(
-    () => ({
-      start: () => press(() => call("scenarios.run", { text, file }), "start"),
-      stop: () => (run === undefined ? undefined : press(() => call("scenarioRuns.delete", { id: run.id }), "stop")),
-    }),
-    [text, file, run, press],
-  );
+  const start = (): void => press(() => call("scenarios.run", { text, file }), "start");
+  const stop = (): void => (run === undefined ? undefined : press(() => call("scenarioRuns.delete", { id: run.id }), "stop"));
+  const isRunning = report?.state === "running";
   useKeys({ r: isRunning ? stop : start });
-  useOffer(
-    "scenario",
-    useMemo<readonly Command[]>(
-      () => [{ id: "scenario.run", label: `Run the scenario ${name.slice(0, 60)}`, icon: "scenarios", shortcut: "r", run: start }],
-      [name, start],
-    ),
-  );
+  useOffer("scenario", [
+    { id: "scenario.run", label: `Run the scenario ${name.slice(0, 60)}`, icon: "scenarios", shortcut: "r", run: start },
+  ]);
   // What was pointed at in one run is elsewhere in the next.
   useEffect(() => setPointed(null), [run?.id]);
   const toLine = (line: number): void => setPointed({ line });
 
   const editor = (
-    <section className="pane scenario" aria-label="Scenario">
-      <header className="pane-title">
-        <h2 className="clip isolate" title={name.slice(0, 200)}>
-          {name.slice(0, 200)}
-        </h2>
-        <OthersMenu label="Another scenario" others={others} />
-        <span className="grow" />
-        {isRunning ? (
-          <Button small icon="close" shortcut="r" onClick={stop}>
-            Stop
-          </Button>
-        ) : (
-          <Button small look="primary" icon="send" shortcut="r" onClick={start}>
-            Run
-          </Button>
-        )}
-        <Menu
-          trigger={<IconButton icon="more" small label="More: copy, save, duplicate, delete" />}
-          items={[
-            { label: "Copy the file", icon: "copy", onSelect: () => void copyText(text, "the scenario") },
-            {
-              label: "Save as a file",
-              icon: "save",
-              hint: fileNameIn(text).slice(0, 30),
-              onSelect: () => saveFile(fileNameIn(text), text),
-            },
-            { label: own === null ? "Edit a copy" : "Duplicate", icon: "add", onSelect: () => onCopy(text) },
-            ...(own === null ? [] : (["line", { label: "Delete…", icon: "deletions", onSelect: () => setAsksDelete(true) }] as const)),
-          ]}
-        />
-      </header>
+    <EditorPane
+      kind="scenario"
+      label="Scenario"
+      title={<span title={name.slice(0, 200)}>{name.slice(0, 200)}</span>}
+      others="Another scenario"
+      tools={
+        <>
+          {isRunning ? (
+            <Button small icon="close" shortcut="r" onClick={stop}>
+              Stop
+            </Button>
+          ) : (
+            <Button small look="primary" icon="send" shortcut="r" onClick={start}>
+              Run
+            </Button>
+          )}
+          <ScenarioMenu scenario={scenario} onCopy={onCopy} />
+        </>
+      }
+    >
       <div className="pane-body" role="group" aria-label="Result" tabIndex={0}>
         <ProblemText error={refusal ?? error} />
         {description === null ? null : <p className="scenario-lead isolate">{description}</p>}
@@ -108,40 +87,9 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
             {note}
           </p>
         ))}
-        {report === undefined ? (
-          problems.length > 0 ? (
-            <Problems problems={problems} toLine={toLine} />
-          ) : (
-            <p className="scenario-lead">
-              Not run yet. A scenario runs in its own in-memory pipeline with its own clock: nothing appears in Live, and hours of retries
-              take only as long as their requests.
-            </p>
-          )
-        ) : (
-          <>
-            <p className="scenario-result" role="status">
-              <span className={`state ${glyphs[report.state]}`}>
-                <StateGlyph state={glyphs[report.state]} />
-                {report.state}
-              </span>
-              <span className="muted">{reportWords(report)}</span>
-              <span className="grow" />
-              <span className="quiet">seed {report.seed}</span>
-            </p>
-            <ScenarioSteps report={report} toLine={toLine} />
-          </>
-        )}
+        <Result report={report} problems={problems} toLine={toLine} />
       </div>
-      <ConfirmDialog
-        open={asksDelete}
-        onClose={() => setAsksDelete(false)}
-        title={`Delete ${name.slice(0, 60)}?`}
-        action="Delete"
-        onConfirm={() => Promise.resolve(own?.remove())}
-      >
-        It is stored in this browser only. Save it as a file first if you want to run it again.
-      </ConfirmDialog>
-    </section>
+    </EditorPane>
   );
 
   const fileProblems = own === null ? (report?.problems ?? []) : problems;
@@ -166,7 +114,56 @@ export function ScenarioPane({ scenario, run, list, others, error, onCopy }: Sce
       <ScenarioFile text={text} problems={fileProblems} pointed={pointed} onChange={own?.change ?? null} />
     </section>
   );
-  return <ListAndEditor name="scenarios" title="Scenarios" list={list} editor={editor} evidence={{ label: "File", content }} />;
+  return <Collection {...collection} editor={editor} evidence={{ label: "File", content }} />;
+}
+
+function ScenarioMenu({ scenario: { name, text, own }, onCopy }: Pick<ScenarioPaneProps, "scenario" | "onCopy">) {
+  const label = "More: copy, save, duplicate, delete";
+  const fileName = fileNameIn(text);
+  const items: readonly MenuItem[] = [
+    { label: "Copy the file", icon: "copy", onSelect: () => void copyText(text, "the scenario") },
+    { label: "Save as a file", icon: "save", hint: fileName.slice(0, 30), onSelect: () => saveFile(fileName, text) },
+    { label: own === null ? "Edit a copy" : "Duplicate", icon: "add", onSelect: () => onCopy(text) },
+  ];
+  if (own === null) return <Menu trigger={<IconButton icon="more" small label={label} />} items={items} />;
+  return (
+    <DeleteMenu name={name.slice(0, 60)} label={label} items={[...items, "line"]} onDelete={() => Promise.resolve(own.remove())}>
+      It is stored in this browser only. Save it as a file first if you want to run it again.
+    </DeleteMenu>
+  );
+}
+
+type ResultProps = {
+  report: ScenarioRunAnswer["report"] | undefined;
+  problems: readonly ScenarioProblem[];
+  toLine: (line: number) => void;
+};
+
+function Result({ report, problems, toLine }: ResultProps) {
+  if (report === undefined) {
+    return problems.length > 0 ? (
+      <Problems problems={problems} toLine={toLine} />
+    ) : (
+      <p className="scenario-lead">
+        Not run yet. A scenario runs in its own in-memory pipeline with its own clock: nothing appears in Live, and hours of retries take
+        only as long as their requests.
+      </p>
+    );
+  }
+  return (
+    <>
+      <p className="scenario-result" role="status">
+        <span className={`state ${glyphs[report.state]}`}>
+          <StateGlyph state={glyphs[report.state]} />
+          {report.state}
+        </span>
+        <span className="muted">{reportWords(report)}</span>
+        <span className="grow" />
+        <span className="quiet">seed {report.seed}</span>
+      </p>
+      <ScenarioSteps report={report} toLine={toLine} />
+    </>
+  );
 }
 
 /** That of the mono face. */

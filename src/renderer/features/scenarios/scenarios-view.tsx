@@ -3,17 +3,17 @@
  * `#/scenarios/<file>` or `#/scenarios/own/<id>`.
  */
 
-import { useCallback, useMemo, useRef } from "react";
+import { type RefObject, useRef } from "react";
 import type { ReadyScenario, ScenarioRunAnswer } from "../../../contract/scenarios.ts";
-import { Button, IconButton } from "../../kit/controls.tsx";
+import { Button } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
-import { ListAndEditor, ListEntry, ListPane } from "../../kit/list-pane.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { type Command, useOffer } from "../../stores/commands.ts";
+import { useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { usePlace } from "../../stores/place.ts";
+import { Collection, type Entry } from "../collection/collection.tsx";
 import { type OwnScenario, useOwnScenarios } from "./own-scenarios.ts";
 import { type Scenario, ScenarioPane } from "./scenario-pane.tsx";
 import { glyphs, nameIn } from "./scenario-words.ts";
@@ -30,111 +30,99 @@ export function ScenariosView() {
   const { problem, attempt } = useAction();
   const chooser = useRef<HTMLInputElement>(null);
 
-  const add = useCallback((text: string) => go({ view: "scenarios", path: ["own", useOwnScenarios.getState().add(text)] }), [go]);
-  useOffer(
-    "scenarios",
-    useMemo<readonly Command[]>(
-      () => [
-        { id: "scenarios.new", label: "New scenario", icon: "scenarios", hint: "Scenarios", run: () => add(newScenario) },
-        { id: "scenarios.open", label: "Open a scenario file", icon: "scenarios", hint: "Scenarios", run: () => chooser.current?.click() },
-      ],
-      [add],
-    ),
-  );
-
+  const add = (text = newScenario): void => go({ view: "scenarios", path: ["own", own.add(text)] });
+  const chooseFile = (): void => chooser.current?.click();
   const openFiles = async (files: readonly File[]): Promise<void> => {
     for (const file of files) {
       if (file.size > longestFile) throw new Error(`${file.name} is larger than 1 MB, so it is not a scenario.`);
       add(await file.text());
     }
   };
-
+  useOffer("scenarios", [
+    { id: "scenarios.new", label: "New scenario", icon: "scenarios", hint: "Scenarios", run: () => add() },
+    { id: "scenarios.open", label: "Open a scenario file", icon: "scenarios", hint: "Scenarios", run: chooseFile },
+  ]);
   if (answer === undefined) return <ProblemText error={error} />;
+
   const ready = answer.items.map(fromReady);
-  const mine = own.items.map((item) => fromOwn(item, own, () => go({ view: "scenarios" })));
-  const all = [...mine, ...ready];
+  const all = [...own.items.map((item) => fromOwn(item, own, () => go({ view: "scenarios" }))), ...ready];
   const openFile = path[0] === "own" ? path[1] : path[0];
   const current = all.find(({ file }) => file === openFile) ?? (openFile === undefined ? ready[0] : undefined);
   const runOf = (file: string): ScenarioRunAnswer | undefined => runs.find(({ report }) => report.file === file);
-
-  const entry = (scenario: Scenario) => (
-    <ListEntry
-      key={scenario.file}
-      href={hashOf({ view: "scenarios", path: placeOf(scenario), query: {} })}
-      isCurrent={scenario === current}
-      name={scenario.name.slice(0, 200)}
-      aside={<RunState run={runOf(scenario.file)} />}
-      detail={scenario.own === null ? <code>{scenario.file}</code> : "yours"}
-    />
-  );
-  const list = (
-    <ListPane
-      title="Scenarios"
-      tools={<IconButton icon="add" label="New scenario" onClick={() => add(newScenario)} />}
-      footer={
-        <section className="scenario-files">
-          <Button small onClick={() => chooser.current?.click()}>
-            Open a file…
-          </Button>
-          <input
-            ref={chooser}
-            type="file"
-            accept=".yaml,.yml,application/yaml"
-            multiple
-            hidden
-            aria-label="A scenario file"
-            onChange={({ currentTarget }) => {
-              const files = [...(currentTarget.files ?? [])];
-              currentTarget.value = "";
-              attempt(() => openFiles(files));
-            }}
-          />
-          <p className="quiet">
-            To record one, filter Live to the messages, then choose a scenario in the export menu. <code>hookyard run FILE</code> runs the
-            same files from the command line.
-          </p>
-        </section>
-      }
-    >
-      {mine.map(entry)}
-      {ready.map(entry)}
-    </ListPane>
-  );
+  const collection = {
+    view: "scenarios",
+    title: "Scenarios",
+    entries: all.map((scenario): Entry => ({
+      path: placeOf(scenario),
+      label: scenario.name.slice(0, 80),
+      name: scenario.name.slice(0, 200),
+      aside: <RunState run={runOf(scenario.file)} />,
+      detail: scenario.own === null ? <code>{scenario.file}</code> : "yours",
+      inMenu: scenario !== current,
+    })),
+    current: current && placeOf(current),
+    add: { label: "New scenario", run: () => add() },
+    footer: <ScenarioFiles chooser={chooser} onChoose={chooseFile} onFiles={(files) => attempt(() => openFiles(files))} />,
+  } as const;
 
   if (current === undefined) {
     return (
-      <ListAndEditor
-        name="scenarios"
-        title="Scenarios"
-        isEmpty
-        list={list}
-        editor={
+      <Collection
+        {...collection}
+        empty={
           <EmptyState
             label="No scenario"
             title={openFile === undefined ? "Write the first scenario" : "Scenario not found"}
-            action={{ label: "Start with an example", run: () => add(newScenario) }}
-            more={<Button onClick={() => chooser.current?.click()}>Open a file…</Button>}
+            action={{ label: "Start with an example", run: () => add() }}
+            more={<Button onClick={chooseFile}>Open a file…</Button>}
             error={problem}
           >
             A scenario is a file of sources, destinations, test endpoints, messages to send, clock moves and expectations. It runs the whole
             pipeline in memory, hours in seconds, and reports what differs from the expectations.
           </EmptyState>
         }
+        editor={null}
       />
     );
   }
   return (
     <ScenarioPane
       key={current.file}
+      collection={collection}
       scenario={current}
       run={runOf(current.file)}
-      list={list}
-      others={all
-        .filter((scenario) => scenario !== current)
-        .map((scenario) => ({ label: scenario.name.slice(0, 80), go: () => go({ view: "scenarios", path: placeOf(scenario) }) }))}
       error={problem ?? own.error}
       onCopy={add}
     />
+  );
+}
+
+type FilesProps = { chooser: RefObject<HTMLInputElement | null>; onChoose: () => void; onFiles: (files: readonly File[]) => void };
+
+function ScenarioFiles({ chooser, onChoose, onFiles }: FilesProps) {
+  return (
+    <section className="scenario-files">
+      <Button small onClick={onChoose}>
+        Open a file…
+      </Button>
+      <input
+        ref={chooser}
+        type="file"
+        accept=".yaml,.yml,application/yaml"
+        multiple
+        hidden
+        aria-label="A scenario file"
+        onChange={({ currentTarget }) => {
+          const files = [...(currentTarget.files ?? [])];
+          currentTarget.value = "";
+          onFiles(files);
+        }}
+      />
+      <p className="quiet">
+        To record one, filter Live to the messages, then choose a scenario in the export menu. <code>hookyard run FILE</code> runs the same
+        files from the command line.
+      </p>
+    </section>
   );
 }
 

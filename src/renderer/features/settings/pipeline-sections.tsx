@@ -138,8 +138,8 @@ export function StoreSection() {
         inputMode="decimal"
         placeholder="any size"
         text={settings.maxBytes === null ? "" : megabytesText(settings.maxBytes)}
-        check={(text) => (readMegabytes(text) === undefined ? "A number of megabytes, or nothing for any size." : null)}
-        hint="The size of the data file, beside the two limits below. The oldest accepted messages go first."
+        check={(text) => (readMegabytes(text) === undefined ? "Enter a number of megabytes, or leave it empty for no limit." : null)}
+        hint="The size of the data file, in addition to the two limits below. The oldest accepted messages are removed first."
         onCommit={(text) => update({ maxBytes: readMegabytes(text) ?? null })}
       />
       <CommitField
@@ -148,8 +148,8 @@ export function StoreSection() {
         unit="MB"
         inputMode="decimal"
         text={megabytesText(settings.maxRejectedBytes)}
-        check={(text) => (typeof readMegabytes(text) === "number" ? null : "A number of megabytes.")}
-        hint="They have a limit of their own, so that they never push out accepted messages."
+        check={(text) => (typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes.")}
+        hint="They have a separate limit, so that they never displace accepted messages."
         onCommit={(text) => update({ maxRejectedBytes: readMegabytes(text) ?? undefined })}
       />
       <CommitField
@@ -158,7 +158,7 @@ export function StoreSection() {
         unit="MB"
         inputMode="decimal"
         text={megabytesText(settings.maxUnknownKeyBytes)}
-        check={(text) => (typeof readMegabytes(text) === "number" ? null : "A number of megabytes.")}
+        check={(text) => (typeof readMegabytes(text) === "number" ? null : "Enter a number of megabytes.")}
         hint="The newest 1,000 of them are kept, within this limit, until their key is adopted."
         onCommit={(text) => update({ maxUnknownKeyBytes: readMegabytes(text) ?? undefined })}
       />
@@ -175,7 +175,7 @@ export function StoreSection() {
         />
         <span className="labelled-hint">
           {settings.synchronous === "NORMAL"
-            ? "Accepted messages survive a crash of the process; a power cut may lose the last moments."
+            ? "Accepted messages survive a crash of the process; a power cut may lose the most recent ones."
             : "Accepted messages also survive a power cut; each commit waits for the disk."}
         </span>
       </div>

@@ -1,16 +1,16 @@
 /** Settings: one page in sections; each field is saved when it is left. */
 
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { create } from "zustand";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable } from "../../kit/copy.tsx";
-import { ListAndEditor, ListEntry, ListPane, OthersMenu } from "../../kit/list-pane.tsx";
 import { count } from "../../kit/words.ts";
 import { type Command, useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { ConfigurationSection } from "./configuration-section.tsx";
 import { DeliverySection, IngestSection, StoreSection } from "./pipeline-sections.tsx";
 import { RetryProfilesSection } from "./retry-profiles-section.tsx";
@@ -27,25 +27,12 @@ const sections = [
   { id: "about", title: "About", detail: "version, ports, data directory", Content: AboutSection },
 ] as const;
 
-const hrefOf = (id: string): string => hashOf({ view: "settings", path: [id], query: {} });
+const entries = sections.map(({ id, title, detail }): Entry => ({ path: [id], label: title, detail, hint: detail }));
 
 export function SettingsView() {
   const open = usePlace((place) => place.path[0]);
-  const go = usePlace((place) => place.go);
   const body = useRef<HTMLDivElement>(null);
   const current = sections.find(({ id }) => id === open) ?? sections[0];
-
-  const commands = useMemo<readonly Command[]>(
-    () =>
-      themes.map((theme) => ({
-        id: `settings.theme.${theme}`,
-        label: theme === "system" ? "Theme: system" : `Theme: ${theme}`,
-        icon: "settings",
-        hint: "Settings",
-        run: () => useTheme.getState().choose(theme),
-      })),
-    [],
-  );
   useOffer("settings", commands);
 
   useEffect(() => {
@@ -55,29 +42,13 @@ export function SettingsView() {
   }, [open]);
 
   return (
-    <ListAndEditor
-      name="settings"
+    <Collection
+      view="settings"
       title="Settings"
-      list={
-        <ListPane title="Settings">
-          {sections.map(({ id, title, detail }) => (
-            <ListEntry key={id} href={hrefOf(id)} isCurrent={id === current.id} name={title} detail={detail} />
-          ))}
-        </ListPane>
-      }
+      entries={entries}
+      current={[current.id]}
       editor={
-        <section className="pane editor" aria-label="Settings">
-          <header className="pane-title settings-title">
-            <h2>Settings</h2>
-            <OthersMenu
-              label="Go to a section"
-              others={sections.map(({ id, title, detail }) => ({
-                label: title,
-                hint: detail,
-                go: () => go({ view: "settings", path: [id] }),
-              }))}
-            />
-          </header>
+        <EditorPane label="Settings" title="Settings" others="Go to a section">
           <div className="pane-body settings-body" ref={body}>
             {sections.map(({ id, title, Content }) => (
               <section key={id} className="setting-section" data-section={id} aria-labelledby={`settings-${id}`}>
@@ -86,7 +57,7 @@ export function SettingsView() {
               </section>
             ))}
           </div>
-        </section>
+        </EditorPane>
       }
     />
   );
@@ -173,6 +144,14 @@ const some = (number: number, one: string, many = `${one}s`): string => `${count
 
 /** Light, dark, or as the system has it. Kept in this browser, and set before anything is drawn. */
 const themes = ["system", "light", "dark"] as const;
+
+const commands = themes.map((theme): Command => ({
+  id: `settings.theme.${theme}`,
+  label: theme === "system" ? "Theme: system" : `Theme: ${theme}`,
+  icon: "settings",
+  hint: "Settings",
+  run: () => useTheme.getState().choose(theme),
+}));
 type Theme = (typeof themes)[number];
 
 const key = "hookyard.theme";

@@ -7,20 +7,23 @@ export type ClientSnippetKind = (typeof clientSnippetKinds)[number];
 
 type SnippetValues = { ingestUrl: string; writeKey: string };
 
-export function clientSnippet(kind: ClientSnippetKind, { ingestUrl, writeKey }: SnippetValues): string {
-  const key = JSON.stringify(writeKey);
-  const url = JSON.stringify(ingestUrl);
+export function clientSnippet(kind: ClientSnippetKind, values: SnippetValues): string {
+  const { ingestUrl, writeKey } = values;
   const { host, hostname, port, protocol } = new URL(ingestUrl);
-  switch (kind) {
-    case "cURL":
-      return `curl ${ingestUrl}/v1/track \\
+  return snippets[kind]({ ...values, key: JSON.stringify(writeKey), url: JSON.stringify(ingestUrl), host, hostname, port, protocol });
+}
+
+/** The key and the URL as JSON, and the parts of the URL. */
+type Parts = SnippetValues & Record<"key" | "url" | "host" | "hostname" | "port" | "protocol", string>;
+
+const snippets: Record<ClientSnippetKind, (parts: Parts) => string> = {
+  cURL: ({ ingestUrl, writeKey }) => `curl ${ingestUrl}/v1/track \\
   -u ${shellQuoted(`${writeKey}:`)} \\
   -H 'Content-Type: application/json' \\
   -d '{"userId":"u_1042","event":"Order Completed",
        "properties":{"total":184.5,"currency":"EUR"}}'
-`;
-    case "Node":
-      return `// npm install @segment/analytics-node
+`,
+  Node: ({ key, url }) => `// npm install @segment/analytics-node
 import { Analytics } from "@segment/analytics-node";
 
 const analytics = new Analytics({
@@ -33,9 +36,8 @@ analytics.track({
   properties: { total: 184.5, currency: "EUR" },
 });
 await analytics.closeAndFlush();
-`;
-    case "Go":
-      return `// go get github.com/segmentio/analytics-go/v3
+`,
+  Go: ({ key, url }) => `// go get github.com/segmentio/analytics-go/v3
 package main
 
 import "github.com/segmentio/analytics-go/v3"
@@ -54,9 +56,8 @@ func main() {
 		Properties: analytics.NewProperties().Set("total", 184.5),
 	})
 }
-`;
-    case "Python":
-      return `# pip install segment-analytics-python
+`,
+  Python: ({ key, url }) => `# pip install segment-analytics-python
 import segment.analytics as analytics
 
 analytics.write_key = ${key}
@@ -64,9 +65,8 @@ analytics.host = ${url}
 
 analytics.track("u_1042", "Order Completed", {"total": 184.5, "currency": "EUR"})
 analytics.shutdown()
-`;
-    case "Ruby":
-      return `# gem install analytics-ruby
+`,
+  Ruby: ({ writeKey, hostname, port }) => `# gem install analytics-ruby
 require "segment/analytics"
 
 # The library takes \`ssl: false\` for a missing option, and goes on with TLS.
@@ -84,9 +84,8 @@ analytics.track(
   properties: { total: 184.5, currency: "EUR" }
 )
 analytics.flush
-`;
-    case "PHP":
-      return `<?php // composer require segmentio/analytics-php
+`,
+  PHP: ({ writeKey, host }) => `<?php // composer require segmentio/analytics-php
 require "vendor/autoload.php";
 
 use Segment\\Segment;
@@ -107,9 +106,8 @@ Segment::track([
     'properties' => ['total' => 184.5, 'currency' => 'EUR'],
 ]);
 Segment::flush();
-`;
-    case "browser":
-      return `// npm install @segment/analytics-next
+`,
+  browser: ({ key, url, host, protocol }) => `// npm install @segment/analytics-next
 import { AnalyticsBrowser } from "@segment/analytics-next";
 
 const analytics = AnalyticsBrowser.load(
@@ -124,9 +122,8 @@ const analytics = AnalyticsBrowser.load(
   },
 );
 analytics.track("Order Completed", { total: 184.5, currency: "EUR" });
-`;
-  }
-}
+`,
+};
 
 /** JSON's escapes are Ruby's, where `#` may begin an expression. */
 function rubyString(text: string): string {

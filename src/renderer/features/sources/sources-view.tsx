@@ -1,19 +1,19 @@
 /** Sources: where messages come from, write keys that nobody has yet, and how a client is pointed here. */
 
-import { useCallback, useMemo, useState } from "react";
+import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { Button, Choice, IconButton } from "../../kit/controls.tsx";
+import { Button, Choice } from "../../kit/controls.tsx";
 import { Copyable, copyText } from "../../kit/copy.tsx";
-import { ListAndEditor, ListEntry, ListPane, type Other, OthersMenu } from "../../kit/list-pane.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { type Command, useOffer } from "../../stores/commands.ts";
+import { useOffer } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { hashOf, openOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
 import { clientSnippet, type ClientSnippetKind, clientSnippetKinds } from "./client-snippets.ts";
 import { SourceEditor } from "./source-editor.tsx";
@@ -27,76 +27,37 @@ export function SourcesView() {
   const { answer, error } = useLive("sources.list", {});
   const unknown = useLive("unknownKeys.list", {}).answer?.items ?? [];
   const openId = usePlace((place) => place.path[0]);
-  const go = usePlace((place) => place.go);
   const { problem, run } = useAction();
-
-  const create = useCallback(
-    (name: string): void =>
-      run(async () => {
-        const made = await call("sources.create", { name });
-        go({ view: "sources", path: [made.id], query: { name: "edit" } });
-      }),
-    [run, go],
-  );
-  const commands = useMemo<readonly Command[]>(
-    () => [{ id: "sources.new", label: "New source", icon: "sources", hint: "Sources", run: () => create("New source") }],
-    [create],
-  );
-  useOffer("sources", commands);
-
+  const create = (name = "New source"): void =>
+    run(async () => {
+      const made = await call("sources.create", { name });
+      usePlace.getState().go({ view: "sources", path: [made.id], query: { name: "edit" } });
+    });
+  useOffer("sources", [{ id: "sources.new", label: "New source", icon: "sources", hint: "Sources", run: () => create() }]);
   if (answer === undefined) return <ProblemText error={error} />;
+
   const sources = answer.items;
   const showsUnknown = openId === unknownPath || (openId === undefined && sources.length === 0 && unknown.length > 0);
   const current = openOf(sources, openId);
-  const others = [
-    ...sources.map((source) => ({ label: source.name, hint: source.kind, go: () => go({ view: "sources", path: [source.id] }) })),
-    ...(unknown.length === 0
-      ? []
-      : [{ label: "Unknown write keys", hint: count(unknown.length), go: () => go({ view: "sources", path: [unknownPath] }) }]),
-  ];
-
-  const list = (
-    <ListPane title="Sources" tools={<IconButton icon="add" label="New source" onClick={() => create("New source")} />}>
-      {sources.map((source) => (
-        <ListEntry
-          key={source.id}
-          href={hashOf({ view: "sources", path: [source.id], query: {} })}
-          isCurrent={source === current}
-          name={source.name}
-          aside={source.kind}
-          detail={<SourceDetail source={source} />}
-        />
-      ))}
-      {unknown.length === 0 ? null : (
-        <ListEntry
-          href={hashOf({ view: "sources", path: [unknownPath], query: {} })}
-          isCurrent={showsUnknown}
-          name="Unknown write keys"
-          aside={count(unknown.length)}
-          detail="requests that match no source"
-        />
-      )}
-    </ListPane>
-  );
-
-  if (showsUnknown) {
-    return (
-      <ListAndEditor
-        name="sources"
-        title="Sources"
-        list={list}
-        editor={<UnknownKeys keys={unknown} others={others} hasSources={sources.length > 0} />}
-      />
-    );
+  const entries = sources.map((source): Entry => {
+    const { id, name, kind } = source;
+    return { path: [id], label: name, hint: kind, aside: kind, detail: <SourceDetail source={source} /> };
+  });
+  if (unknown.length > 0) {
+    const hint = count(unknown.length);
+    entries.push({ path: [unknownPath], label: "Unknown write keys", hint, aside: hint, detail: "requests that match no source" });
   }
-  if (current === undefined) {
-    return (
-      <ListAndEditor
-        name="sources"
-        title="Sources"
-        isEmpty
-        list={list}
-        editor={
+  const isOwn = current !== undefined && current.kind !== "audience";
+  return (
+    <Collection
+      view="sources"
+      title="Sources"
+      entries={entries}
+      current={showsUnknown ? [unknownPath] : current && [current.id]}
+      add={{ label: "New source", run: create }}
+      menu={isOwn ? ["line", { label: "New source", icon: "add", onSelect: () => create() }] : []}
+      empty={
+        showsUnknown || current !== undefined ? null : (
           <EmptyState
             label="No source"
             title={openId === undefined ? "Create the first source" : "Source not found"}
@@ -106,34 +67,21 @@ export function SourcesView() {
             A source has a write key. Messages that clients send with this key to the ingest address go to the destinations that the source
             is connected to. Requests with an unknown key are stored, and you can adopt them here.
           </EmptyState>
-        }
-        evidence={{ label: "Point a client here", content: <ClientSnippetPane writeKey={null} /> }}
-      />
-    );
-  }
-  return (
-    <ListAndEditor
-      name="sources"
-      title="Sources"
-      list={list}
+        )
+      }
       editor={
-        current.kind === "audience" ? (
-          <AudienceSource key={current.id} source={current} others={others} />
+        current === undefined ? (
+          <UnknownKeys keys={unknown} hasSources={sources.length > 0} />
+        ) : isOwn ? (
+          <SourceEditor key={current.id} source={current} unknown={unknown.length} problem={problem} />
         ) : (
-          <SourceEditor
-            key={current.id}
-            source={current}
-            others={others}
-            unknown={unknown.length}
-            problem={problem}
-            onCreate={() => create("New source")}
-          />
+          <AudienceSource key={current.id} source={current} />
         )
       }
       evidence={
-        current.kind === "audience"
+        showsUnknown || (current !== undefined && !isOwn)
           ? undefined
-          : { label: "Point a client here", content: <ClientSnippetPane writeKey={current.writeKey} /> }
+          : { label: "Point a client here", content: <ClientSnippetPane writeKey={current?.writeKey ?? null} /> }
       }
     />
   );
@@ -154,16 +102,12 @@ function SourceDetail({ source: { kind, writeKey, mode, faults } }: { source: An
 }
 
 /** The source of an audience or a computed trait: Hookyard makes its messages, so there is nothing to set up here. */
-function AudienceSource({ source: { id, name }, others }: { source: AnswerOf<"sources.get">; others: readonly Other[] }) {
+function AudienceSource({ source: { id, name } }: { source: AnswerOf<"sources.get"> }) {
   const audience = useLive("audiences.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
   const trait = useLive("computedTraits.list", {}).answer?.items.find(({ sourceId }) => sourceId === id);
   const owner = audience ?? trait;
   return (
-    <section className="pane editor" aria-label={`Source ${name}`}>
-      <header className="pane-title">
-        <h2 className="clip isolate">{name}</h2>
-        <OthersMenu label="Another source" others={others} />
-      </header>
+    <EditorPane label={`Source ${name}`} title={name} others="Another source">
       <div className="pane-body">
         <div className="settled">
           <p className="muted">
@@ -172,10 +116,7 @@ function AudienceSource({ source: { id, name }, others }: { source: AnswerOf<"so
           </p>
           {owner === undefined ? null : (
             <p>
-              <a
-                className="link"
-                href={hashOf({ view: "audiences", path: trait === undefined ? [owner.id] : ["traits", owner.id], query: {} })}
-              >
+              <a className="link" href={hrefTo("audiences", ...(trait === undefined ? [] : ["traits"]), owner.id)}>
                 Open {owner.name}
               </a>
             </p>
@@ -187,7 +128,7 @@ function AudienceSource({ source: { id, name }, others }: { source: AnswerOf<"so
           </p>
         </div>
       </div>
-    </section>
+    </EditorPane>
   );
 }
 

@@ -3,23 +3,18 @@
 import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, TextField } from "../../kit/controls.tsx";
-import { OthersMenu, type Other } from "../../kit/list-pane.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { clockTime, count } from "../../kit/words.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
+import { EditorPane } from "../collection/collection.tsx";
 
 type UnknownKey = AnswerOf<"unknownKeys.list">["items"][number];
 
-export function UnknownKeys({ keys, others, hasSources }: { keys: readonly UnknownKey[]; others: readonly Other[]; hasSources: boolean }) {
+export function UnknownKeys({ keys, hasSources }: { keys: readonly UnknownKey[]; hasSources: boolean }) {
   return (
-    <section className="pane editor" aria-label="Unknown write keys">
-      <header className="pane-title">
-        <h2>Unknown write keys</h2>
-        <OthersMenu label="A source" others={others} />
-        <span className="grow" />
-      </header>
+    <EditorPane label="Unknown write keys" title="Unknown write keys" others="A source">
       <div className="pane-body">
         <div className="settled">
           <p className="muted">
@@ -37,7 +32,7 @@ export function UnknownKeys({ keys, others, hasSources }: { keys: readonly Unkno
           ) : null}
         </div>
       </div>
-    </section>
+    </EditorPane>
   );
 }
 

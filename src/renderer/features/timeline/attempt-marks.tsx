@@ -4,14 +4,14 @@
  */
 
 import { memo } from "react";
-import { laneSizes, markPaths, marksSentence, placeMarks, type Mark } from "./marks.ts";
+import { laneSizes, markPaths, marksSentence, placeMarks, type Mark, type PlacedMark } from "./marks.ts";
 
 type Props = {
   /** `marks` of a message in `messages.list`. */
   marks: readonly Mark[];
   /** Whether a next round has a time. */
   next: boolean;
-  /** Whether round under way. */
+  /** Whether a round is in progress. */
   sending: boolean;
 };
 
@@ -22,16 +22,7 @@ export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }:
   const height = (lanes - 1) * lane + size;
   return (
     <svg className="spark" width={columns * column} height={height} role="img" aria-label={marksSentence({ marks, next, sending })}>
-      {markPaths(places, { size, column, lane }).map(({ kind, d, lines }) => (
-        <path
-          key={kind}
-          className={kind === "next" ? "coming next tone" : `${kind} tone`}
-          d={d}
-          fill={lines > 0 ? "none" : "currentColor"}
-          stroke={lines > 0 ? "currentColor" : undefined}
-          strokeWidth={lines > 0 ? lines : undefined}
-        />
-      ))}
+      <MarkPaths marks={places.map((each) => ({ kind: each.kind, x: each.column * column, y: each.lane * lane }))} size={size} />
       {dotsAt === null ? null : (
         <path
           className="quiet"
@@ -48,6 +39,27 @@ export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }:
     </svg>
   );
 }, same);
+
+type PathsProps = {
+  marks: readonly PlacedMark[];
+  size: number;
+  /** What rounds that are to come are filled with. */
+  hollow?: string;
+};
+
+/** A path for each kind. */
+export function MarkPaths({ marks, size, hollow = "none" }: PathsProps) {
+  return markPaths(marks, size).map(({ kind, d, lines }) => (
+    <path
+      key={kind}
+      className={`${kind === "next" ? "coming next" : kind} tone`}
+      d={d}
+      fill={lines === 0 ? "currentColor" : kind === "next" || kind === "coming" ? hollow : "none"}
+      stroke={lines > 0 ? "currentColor" : undefined}
+      strokeWidth={lines > 0 ? lines : undefined}
+    />
+  ));
+}
 
 function same(before: Props, after: Props): boolean {
   if (before.next !== after.next || before.sending !== after.sending || before.marks.length !== after.marks.length) return false;

@@ -13,7 +13,7 @@ export function markSentence(mark: Mark): string {
       return `Round ${mark.round}: ${outcomeWords(mark)}, took ${durationWords(mark)}, started ${clockTime(mark.at)}.${error}`;
     }
     case "under_way":
-      return `Round ${mark.round}: under way since ${clockTime(mark.at)}.`;
+      return `Round ${mark.round}: in progress since ${clockTime(mark.at)}.`;
     case "coming":
       return mark.next
         ? `Round ${mark.round}: next, at ${clockTime(mark.at)}.`
@@ -29,7 +29,7 @@ export function groupSentence({ marks, lead }: MarkGroup): string {
 }
 
 export function outcomeWords(mark: Mark): string {
-  if (mark.kind === "under_way") return "under way";
+  if (mark.kind === "under_way") return "in progress";
   if (mark.kind === "coming") return mark.next ? "next round" : "coming";
   const result = resultOf(mark.attempt);
   return result === mark.attempt.outcome ? result : `${mark.attempt.outcome} ${result}`;

@@ -54,7 +54,12 @@ describe("the small marks", () => {
   test("are one path for each kind", () => {
     const marks = lane(0, ...times(3, "http_error" as const), "success");
     const { places } = placeMarks({ marks, next: false, sending: false });
-    expect(markPaths(places, laneSizes(1)).map(({ kind }) => kind)).toEqual(["http_error", "success"]);
+    expect(
+      markPaths(
+        places.map(({ kind, column }) => ({ kind, x: column * 9, y: 0 })),
+        7,
+      ).map(({ kind }) => kind),
+    ).toEqual(["http_error", "success"]);
   });
 
   test("have a sentence", () => {

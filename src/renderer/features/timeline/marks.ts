@@ -3,7 +3,7 @@
 import type { Outcome } from "../../../domain/states.ts";
 
 export type Mark = { lane: number; round: number; outcome: Outcome };
-export type MarkKind = Outcome | "under_way" | "next";
+type MarkKind = Outcome | "under_way" | "next" | "coming";
 type MarkPlace = { kind: MarkKind; lane: number; column: number };
 type MarkSizes = { size: number; column: number; lane: number };
 
@@ -132,23 +132,19 @@ const shapes: Record<MarkKind, { draw: Draw; lines: number }> = {
     },
   },
   next: { lines: 1.4, draw: (x, y, size) => disc(x, y, size, 0.34) },
+  coming: { lines: 1.4, draw: (x, y, size) => disc(x, y, size, 0.34) },
 };
 
 function at(n: number): number {
   return Math.round(n * 100) / 100;
 }
 
-/** A mark as a path, and how wide its stroke is: 0 for one that is filled. */
-export function markPath(kind: MarkKind, x: number, y: number, size: number): { d: string; lines: number } {
-  return { d: shapes[kind].draw(x, y, size), lines: (shapes[kind].lines * size) / 10 };
-}
+export type PlacedMark = { kind: MarkKind; x: number; y: number };
 
-/** One path for all marks of a kind. */
-export function markPaths(places: readonly MarkPlace[], { size, column, lane }: MarkSizes): { kind: MarkKind; d: string; lines: number }[] {
+/** One path for all marks of a kind, and how wide its stroke is: 0 for one that is filled. */
+export function markPaths(marks: readonly PlacedMark[], size: number): { kind: MarkKind; d: string; lines: number }[] {
   const paths = new Map<MarkKind, string>();
-  for (const place of places) {
-    paths.set(place.kind, (paths.get(place.kind) ?? "") + shapes[place.kind].draw(place.column * column, place.lane * lane, size));
-  }
+  for (const { kind, x, y } of marks) paths.set(kind, (paths.get(kind) ?? "") + shapes[kind].draw(x, y, size));
   return [...paths].map(([kind, d]) => ({ kind, d, lines: (shapes[kind].lines * size) / 10 }));
 }
 
@@ -168,7 +164,7 @@ export function marksSentence({ marks, next, sending }: Shown): string {
       ([lane, runs]) =>
         `webhook ${lane + 1}: ${runs.map(({ outcome, times }) => (times > 1 ? `${outcome} ×${times}` : outcome)).join(", ")}`,
     );
-  if (sending) parts.push("round under way");
+  if (sending) parts.push("round in progress");
   if (next) parts.push("next round scheduled");
   return parts.join("; ");
 }

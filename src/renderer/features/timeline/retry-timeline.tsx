@@ -80,7 +80,7 @@ const shapes: readonly { outcome: OutcomeName; text: string; isNext?: boolean }[
   { outcome: "timeout", text: "timeout" },
   { outcome: "connection_error", text: "connection_error" },
   { outcome: "tls_error", text: "tls_error" },
-  { outcome: "under_way", text: "under way" },
+  { outcome: "under_way", text: "in progress" },
   { outcome: "coming", text: "next round", isNext: true },
   { outcome: "coming", text: "coming" },
 ];

@@ -2,8 +2,18 @@ import { describe, expect, test } from "vitest";
 import { deliveryIds } from "../../../domain/ids.ts";
 import { documented, nextRoundAt } from "../../../domain/retry.ts";
 import { aDelivery, anAttempt, webhooks as twoWebhooks } from "../attempt/attempt.fixture.ts";
-import { attemptOf, deliveryOf, startsAt, webhooks } from "./delivery.fixture.ts";
-import { aheadOf, timelineOf, type TimelineOptions, type Delivery, type Mark, neighbour, roundsOf, windowsOf } from "./timeline-model.ts";
+import { attemptOf, deliveryOf, startsAt, time, webhooks } from "./delivery.fixture.ts";
+import {
+  aheadOf,
+  comingOf,
+  timelineOf,
+  type TimelineOptions,
+  type Delivery,
+  type Mark,
+  neighbour,
+  roundsOf,
+  windowsOf,
+} from "./timeline-model.ts";
 
 const second = 1000;
 const hour = 3_600_000;
@@ -33,6 +43,14 @@ describe("coming rounds", () => {
     expect(first?.marks.at(3)).toMatchObject({ kind: "coming", round: 4, next: false });
     expect(times.at(-1)).toBeLessThanOrEqual(startsAt + 4 * hour);
     expect(times.at(-1)).toBeGreaterThan(startsAt + 3.4 * hour);
+  });
+
+  test("of a delivery in a list go on at the seeded times of its own window", () => {
+    const marks = [1, 2, 3].map((round) => ({ round, at: startsAt + (round - 3) * hour, outcome: "http_error" as const }));
+    const delivery = { ...deliveryOf({ state: "waiting", rounds: 3 }), firstAttemptAt: time(startsAt) };
+    const [next, after] = comingOf({ delivery, marks, profile: documented, seed: 1, jitter: false });
+    // The window began with round 3: the round after the next comes 20 s later, not 80.
+    expect([next, after]).toEqual([startsAt + 10 * second, startsAt + 30 * second]);
   });
 
   test("come to every webhook that may still be tried, and to no other", () => {

@@ -1,14 +1,14 @@
 /**
  * What has become of a delivery in one retry window, and what is to come of it, in times: a lane per webhook with its
- * attempts, those under way, and the coming rounds at their seeded times, as if no webhook answered 2xx. Pure.
+ * attempts, those in progress, and the coming rounds at their seeded times, as if no webhook answered 2xx. Pure.
  */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../../contract/deliveries.ts";
+import type { AttemptAnswer, DeliveryDetailsAnswer, DeliverySummaryAnswer } from "../../../contract/deliveries.ts";
 import type { RetryProfile } from "../../../domain/configuration.ts";
 import { deliveryIds } from "../../../domain/ids.ts";
 import { plannedRounds } from "../../../domain/retry.ts";
-import { type DeliveryState, isSettled, type Outcome } from "../../../domain/states.ts";
+import { isSettled, type DeliveryState, type Outcome } from "../../../domain/states.ts";
 
 export type Mark =
   | { kind: "attempt"; round: number; at: number; attempt: AttemptAnswer }
@@ -45,13 +45,12 @@ export type Timeline = {
   lanes: Lane[];
 };
 
-export type TimelineOptions = {
+type Schedule = { profile: RetryProfile; seed: number; jitter: boolean };
+
+export type TimelineOptions = Schedule & {
   delivery: DeliveryDetailsAnswer;
   /** Those of the destination now; none when it has been deleted. */
   webhooks: readonly { id: string; url: string }[];
-  profile: RetryProfile;
-  seed: number;
-  jitter: boolean;
   /** The newest window when left out. */
   window?: RetryWindow | undefined;
   /** Where a window begins that has no attempt yet. */
@@ -119,7 +118,7 @@ function lanesOf(webhooks: readonly { id: string; url: string }[], attempts: rea
   return lanes;
 }
 
-/** When the round under way began: with its first attempt that has ended, or as the change of state before it says. */
+/** When the current round began: with its first completed attempt, or at the change of state before it. */
 function roundStart({ attempts, transitions, rounds, createdAt }: DeliveryDetailsAnswer): number {
   const own = attempts.filter(({ round }) => round === rounds).map(({ startedAt }) => Date.parse(startedAt));
   if (own.length > 0) return Math.min(...own);
@@ -127,17 +126,39 @@ function roundStart({ attempts, transitions, rounds, createdAt }: DeliveryDetail
   return Date.parse(last?.nextAttemptAt ?? last?.at ?? createdAt);
 }
 
-function comingRounds(options: TimelineOptions, firstRound: number, startsAt: number, underWayAt: number | null): Mark[] {
-  const { delivery, profile, seed, jitter, now } = options;
-  const sequence = deliveryIds.parse(delivery.id) ?? 0;
-  const after = (round: number, roundStartedAt: number): number[] =>
-    plannedRounds({ profile, seed, jitter, sequence, round: round - firstRound + 1, roundStartedAt, firstAttemptAt: startsAt });
+type StartedRound = { deliveryId: string; firstRound: number; round: number; startedAt: number; firstAttemptAt: number };
+
+/** The seeded times of the rounds after one, in the retry window that began with `firstRound`. */
+function roundsAfter({ profile, seed, jitter }: Schedule, started: StartedRound): number[] {
+  const { deliveryId, firstRound, round, startedAt, firstAttemptAt } = started;
+  const sequence = deliveryIds.parse(deliveryId) ?? 0;
+  return plannedRounds({ profile, seed, jitter, sequence, round: round - firstRound + 1, roundStartedAt: startedAt, firstAttemptAt });
+}
+
+function comingRounds(options: TimelineOptions, firstRound: number, firstAttemptAt: number, underWayAt: number | null): Mark[] {
+  const { delivery, now } = options;
+  const after = (round: number, startedAt: number): number[] =>
+    roundsAfter(options, { deliveryId: delivery.id, firstRound, round, startedAt, firstAttemptAt });
   if (underWayAt !== null) {
     return after(delivery.rounds, underWayAt).map((at, place) => ({ kind: "coming", round: delivery.rounds + place + 1, at, next: false }));
   }
   const nextAt = delivery.nextAttemptAt === null ? now : Date.parse(delivery.nextAttemptAt);
   const next = delivery.rounds + 1;
   return [nextAt, ...after(next, nextAt)].map((at, place) => ({ kind: "coming", round: next + place, at, next: place === 0 }));
+}
+
+export type RoundMark = { round: number; at: number; outcome: Outcome };
+
+type SummaryOptions = Schedule & { delivery: DeliverySummaryAnswer; marks: readonly RoundMark[] };
+
+/** Of a delivery in a list, of which less is known: its next round, on record, and those after it. */
+export function comingOf({ delivery, marks, ...schedule }: SummaryOptions): number[] {
+  const { id: deliveryId, rounds, nextAttemptAt } = delivery;
+  if (nextAttemptAt === null) return [];
+  const startedAt = Date.parse(nextAttemptAt);
+  const firstAttemptAt = delivery.firstAttemptAt === null ? startedAt : Date.parse(delivery.firstAttemptAt);
+  const firstRound = marks.find(({ at }) => at >= firstAttemptAt)?.round ?? 1;
+  return [startedAt, ...roundsAfter(schedule, { deliveryId, firstRound, round: rounds + 1, startedAt, firstAttemptAt })];
 }
 
 function endOf(delivery: DeliveryDetailsAnswer, window: RetryWindow, attempts: readonly AttemptAnswer[]): number {

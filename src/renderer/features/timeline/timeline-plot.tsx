@@ -1,6 +1,7 @@
 /** The drawn part of the retry timeline: lanes under what lies over them, as wide as there is room, walked with the arrows. */
 
-import { type CSSProperties, type KeyboardEvent, memo, useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, type KeyboardEvent, memo, useCallback, useMemo, useRef, useState } from "react";
+import { useWidth } from "../../kit/use-width.ts";
 import { span } from "../../kit/words.ts";
 import { useNow } from "../../stores/clock.ts";
 import { markSentence } from "./mark-words.ts";
@@ -63,20 +64,6 @@ export function TimelinePlot({ timeline, scale, label, onOpenAttempt }: Props) {
       </p>
     </div>
   );
-}
-
-/** Before the first paint, and whenever the room changes. */
-function useWidth(root: React.RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const element = root.current;
-    if (element === null) return undefined;
-    setWidth(Math.floor(element.clientWidth));
-    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [root]);
-  return width;
 }
 
 type Attention = { position: MarkPosition; by: "pointer" | "keys" };

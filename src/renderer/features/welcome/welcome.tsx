@@ -48,65 +48,65 @@ export function Welcome() {
           Hookyard accepts it, signs it, POSTs it to a test endpoint, and shows every byte. Nothing leaves this machine.
         </p>
         <ol className="way">
-          <li>
-            <b className="no">1</b>
-            <div>
-              <h2>Where to send</h2>
-              <div className="pairs">
-                <span className="muted">Ingest address</span>
-                <Copyable value={ingestUrl} label="the ingest address" />
-                <span className="muted">Write key</span>
-                <Copyable value={writeKey} label="the write key" note={source === undefined ? undefined : `of ${source.name}`} />
-              </div>
+          <WayStep number={1}>
+            <h2>Where to send</h2>
+            <div className="pairs">
+              <span className="muted">Ingest address</span>
+              <Copyable value={ingestUrl} label="the ingest address" />
+              <span className="muted">Write key</span>
+              <Copyable value={writeKey} label="the write key" note={source === undefined ? undefined : `of ${source.name}`} />
             </div>
-          </li>
-          <li>
-            <b className="no">2</b>
-            <div>
-              <div className="head">
-                <h2>Send one</h2>
-                <span className="grow" />
-                <Choice small label="As" value={kind} options={snippetKinds.map((value) => ({ value, label: value }))} onChange={setKind} />
-              </div>
-              <div className="snippet">
-                <pre className="code">
-                  <SnippetText text={code} />
-                </pre>
-                <Button small icon="copy" shortcut="c" onClick={copy}>
-                  Copy
-                </Button>
-              </div>
-              <div className="actions">
-                <Button look="primary" icon="send" shortcut="Enter" onClick={send} disabled={source === undefined}>
-                  Send a sample
-                </Button>
-                <span className="muted">
-                  sends exactly this call; or open the{" "}
-                  <button type="button" className="link-button" onClick={() => useOverlay.getState().show("composer")}>
-                    composer
-                  </button>
-                </span>
-              </div>
-              <ProblemText error={problem} />
+          </WayStep>
+          <WayStep number={2}>
+            <div className="head">
+              <h2>Send one</h2>
+              <span className="grow" />
+              <Choice small label="As" value={kind} options={snippetKinds.map((value) => ({ value, label: value }))} onChange={setKind} />
             </div>
-          </li>
-          <li>
-            <b className="no">3</b>
-            <div>
-              <h2>See it arrive</h2>
-              <Way source={source?.name ?? "First source"} kind={source?.kind ?? "server"} />
-              <p className="listening">
-                <span className="breathe">
-                  <OutcomeGlyph outcome="success" />
-                </span>
-                Listening. The first message opens here.
-              </p>
+            <div className="snippet">
+              <pre className="code">
+                <SnippetText text={code} />
+              </pre>
+              <Button small icon="copy" shortcut="c" onClick={copy}>
+                Copy
+              </Button>
             </div>
-          </li>
+            <div className="actions">
+              <Button look="primary" icon="send" shortcut="Enter" onClick={send} disabled={source === undefined}>
+                Send a sample
+              </Button>
+              <span className="muted">
+                sends exactly this call; or open the{" "}
+                <button type="button" className="link-button" onClick={() => useOverlay.getState().show("composer")}>
+                  composer
+                </button>
+              </span>
+            </div>
+            <ProblemText error={problem} />
+          </WayStep>
+          <WayStep number={3}>
+            <h2>See it arrive</h2>
+            <Way source={source?.name ?? "First source"} kind={source?.kind ?? "server"} />
+            <p className="listening">
+              <span className="breathe">
+                <OutcomeGlyph outcome="success" />
+              </span>
+              Listening. The first message opens here.
+            </p>
+          </WayStep>
         </ol>
       </section>
       <Demo onOpen={() => run(() => call("workspaces.open", { kind: "demo" }), "demo")} ingestUrl={ingestUrl} />
     </div>
+  );
+}
+
+function WayStep({ number, children }: { number: number; children: ReactNode }) {
+  return (
+    <li>
+      <b className="no">{number}</b>
+      <div>{children}</div>
+    </li>
   );
 }
 

@@ -1,0 +1,221 @@
+/** The parts that `app.ts` composes, each connected to those that it needs. Only `app.ts` calls this. */
+
+import { createConfiguration } from "./engine/configuration.ts";
+import { createChangeFeed } from "./engine/changes.ts";
+import { Activity, Holds, type Origin } from "./engine/clock/activity.ts";
+import type { AdvanceWork } from "./engine/clock/advances.ts";
+import type { ClockMode } from "./engine/clock/clock.ts";
+import { PipelineClock } from "./engine/clock/pipeline-clock.ts";
+import { createSuppressions, createDeletions } from "./engine/deletions/deletions.ts";
+import { reportTo, storeFailure } from "./engine/store-failure.ts";
+import { wallClockNow } from "./engine/real-time.ts";
+import { openStore } from "./store/sqlite-store.ts";
+import type { DestinationId } from "./domain/ids.ts";
+import type { CommittedMessage } from "./engine/ports.ts";
+import type { ProfileChange } from "./engine/profile-ports.ts";
+import { createDeliveries } from "./engine/deliver/deliveries.ts";
+import { DeliveryScheduler } from "./engine/deliver/delivery-scheduler.ts";
+import { createTrust } from "./engine/deliver/dial.ts";
+import { createAuthority } from "./engine/endpoints/authority.ts";
+import { createComputations } from "./engine/audiences/computations.ts";
+import { createInternalMessages } from "./engine/ingest/internal-messages.ts";
+import { Follower } from "./engine/profiles/follower.ts";
+import { createProfiles } from "./engine/profiles/profiles.ts";
+import { PortTaken, type PortRole } from "./app-errors.ts";
+import { createClients } from "./engine/clients/clients.ts";
+import { createEndpoints } from "./engine/endpoints/endpoints.ts";
+import { createIngestClient } from "./engine/messages.ts";
+import { Ingest } from "./engine/ingest/ingest.ts";
+import { createUpkeep } from "./engine/whole-pipeline.ts";
+
+type CoreOptions = {
+  /** A directory, or `:memory:`. */
+  data: string;
+  /** Where the clock of new data begins; the machine's time, and running, when left out. */
+  clock?: { startAt: number; mode: ClockMode };
+  report: (error: unknown) => void;
+};
+
+export type Core = ReturnType<typeof createCore>;
+
+/** What everything else needs: the store, the clock, the configuration, signals. */
+export function createCore({ data, clock: firstClock, report: reportUnexpected }: CoreOptions) {
+  const store = openStore(data);
+  const report = reportTo(store, reportUnexpected);
+  if (firstClock !== undefined && store.loadClock() === null) {
+    store.saveClock({ now: firstClock.startAt, wallAt: wallClockNow(), mode: firstClock.mode, speed: 1 });
+  }
+  const signals = createSignals();
+  const changes = createChangeFeed();
+  const activity = new Activity();
+  /** What an advance of the clock waits for: delivery and profiles put themselves in. */
+  const advanceWork: AdvanceWork = {
+    isPending: () => false,
+    isWaiting: () => false,
+    attemptsMade: () => 0,
+    trouble: () => store.trouble(),
+  };
+  const clock = new PipelineClock({
+    store,
+    activity,
+    work: advanceWork,
+    onOverdue: signals.overdue.emit,
+    onChange: (advance) => changes.noteClock(advance),
+    report,
+  });
+  const now = (): number => clock.now();
+  const configuration = createConfiguration({
+    store,
+    now,
+    changes,
+    onChange: signals.configurationChanged.emit,
+    onDestinationDeleted: signals.destinationDeleted.emit,
+  });
+  const suppressions = createSuppressions({ store, now, changes });
+  const seed = (): number => configuration.settings().seed;
+  return {
+    store,
+    report,
+    signals,
+    changes,
+    activity,
+    holds: new Holds(),
+    clock,
+    advanceWork,
+    configuration,
+    seed,
+    suppressions,
+    isSuppressed: suppressions.isSuppressed,
+  };
+}
+
+type Signal<Args extends unknown[]> = { on(listener: (...args: Args) => void): void; emit(...args: Args): void };
+
+/** What parts of the pipeline announce to others that they do not know. Listeners run in the order in which they were added. */
+function createSignals() {
+  return {
+    /** Messages are in the store. */
+    committed: signal<[messages: readonly CommittedMessage[], origin: Origin]>(),
+    /** A slice of messages was applied to profiles; listeners write within its transaction. */
+    profilesChanged: signal<[changes: readonly ProfileChange[]]>(),
+    attemptsRecorded: signal<[count: number]>(),
+    configurationChanged: signal<[]>(),
+    destinationDeleted: signal<[id: DestinationId]>(),
+    /** Due times were missed, because the machine slept or the process did not run. */
+    overdue: signal<[]>(),
+  };
+}
+
+function signal<Args extends unknown[]>(): Signal<Args> {
+  const listeners: ((...args: Args) => void)[] = [];
+  return {
+    on: (listener) => void listeners.push(listener),
+    emit: (...args) => {
+      for (const listener of listeners) listener(...args);
+    },
+  };
+}
+
+/** From a queued delivery to its attempts on record. */
+export function createDelivery(core: Core, { dataDir }: { dataDir: string | null }) {
+  const { signals, advanceWork } = core;
+  const authority = createAuthority({ dataDir });
+  const trust = createTrust({ localAuthority: () => authority.authorityPem() });
+  const scheduler = new DeliveryScheduler({ ...core, trust, onAttempts: signals.attemptsRecorded.emit });
+  const deliveries = createDeliveries({ ...core, kick: () => scheduler.kick() });
+
+  advanceWork.isPending = () => scheduler.hasOwnWork();
+  advanceWork.isWaiting = () => scheduler.hasOwnWaiting();
+  advanceWork.attemptsMade = () => scheduler.attemptsMade;
+  signals.overdue.on(() => scheduler.spreadOverdue());
+  signals.configurationChanged.on(() => scheduler.kick());
+  signals.destinationDeleted.on((id) => deliveries.cancelOf(id));
+  signals.committed.on((messages, origin) => scheduler.onCommitted(messages, origin));
+  return { authority, trust, scheduler, deliveries };
+}
+
+/** Who the users are, and what receivers learn of them: profiles, audiences, computed traits, deletions. */
+export function createPeople(core: Core, { accepted }: { accepted: () => Promise<void> }) {
+  const { store, signals, activity, advanceWork } = core;
+  const internalMessages = createInternalMessages({
+    ...core,
+    onCommitted: (messages) => signals.committed.emit(messages, activity.origin),
+  });
+  const follower = new Follower({ ...core, onApplied: signals.profilesChanged.emit });
+  const caughtUp = (): Promise<void> => follower.caughtUp();
+  const computations = createComputations({ ...core, internalMessages, caughtUp });
+  const profiles = createProfiles({ ...core, follower, computed: computations });
+  const deletions = createDeletions({ ...core, internalMessages, caughtUp: () => accepted().then(caughtUp) });
+
+  advanceWork.trouble = () => store.trouble() ?? storeFailure(follower.failure);
+  signals.profilesChanged.on((changes) => computations.onApplied(changes));
+  signals.attemptsRecorded.on(() => follower.noteOthers());
+  return { follower, profiles, computations, deletions };
+}
+
+export type Addresses = { ingestUrl: string; endpointsUrl: string; endpointsTlsUrl: string; dataDir: string | null };
+
+type PortsOptions = {
+  host: string;
+  /** 0 picks a free one. */
+  ports: { ingest: number; endpoints: number; endpointsTls: number };
+  dataDir: string | null;
+};
+
+/** What listens: the ingest port, the test endpoints on their two ports; and the clients of the pipeline itself. */
+export function createPorts(core: Core, { authority, trust }: ReturnType<typeof createDelivery>, { host, ports, dataDir }: PortsOptions) {
+  const { configuration, signals } = core;
+  const addresses: Addresses = { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "", dataDir };
+  const ingestUrl = (): string => addresses.ingestUrl;
+  const upkeep = createUpkeep({ ...core, settings: () => configuration.settings() });
+  const ingest = new Ingest({
+    ...core,
+    onCommitted(messages, origin) {
+      signals.committed.emit(messages, origin);
+      upkeep.kick();
+    },
+    host,
+    port: ports.ingest,
+  });
+  const endpoints = createEndpoints({
+    ...core,
+    authority,
+    secrets: () =>
+      configuration
+        .destinations()
+        .flatMap(({ id, name, sharedSecret }) => (sharedSecret === null ? [] : [{ destinationId: id, name, secret: sharedSecret }])),
+    host,
+    port: ports.endpoints,
+    tlsPort: ports.endpointsTls,
+  });
+
+  async function listening<T>(role: PortRole, port: number, start: () => Promise<T>): Promise<T> {
+    try {
+      return await start();
+    } catch (error) {
+      if (!isAddressInUse(error)) throw error;
+      const isTls = role === "endpoints" && error.port === ports.endpointsTls;
+      throw new PortTaken({ port: error.port ?? port, role: isTls ? "endpointsTls" : role });
+    }
+  }
+
+  return {
+    addresses,
+    upkeep,
+    ingest,
+    endpoints,
+    ingestClient: createIngestClient({ ingestUrl }),
+    clients: createClients({ ...core, trust, ingestUrl }),
+    /** Rejects with `PortTaken`. */
+    async listen(): Promise<void> {
+      addresses.ingestUrl = await listening("ingest", ports.ingest, () => ingest.start());
+      const { url, tlsUrl } = await listening("endpoints", ports.endpoints, () => endpoints.start());
+      addresses.endpointsUrl = url;
+      addresses.endpointsTlsUrl = tlsUrl;
+    },
+  };
+}
+
+function isAddressInUse(error: unknown): error is NodeJS.ErrnoException & { port?: number } {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+}

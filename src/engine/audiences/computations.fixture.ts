@@ -1,0 +1,86 @@
+/** Profiles with audiences and computed traits on a store in memory, which fails when a test says so. */
+
+import { onTestFinished } from "vitest";
+import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
+import { openTestStore, request, type MessageDraft } from "../../store/store.fixture.ts";
+import { createChangeFeed } from "../changes.ts";
+import { Activity } from "../clock/activity.ts";
+import { createConfiguration } from "../configuration.ts";
+import { createInternalMessages } from "../ingest/internal-messages.ts";
+import type { Audience } from "../profile-ports.ts";
+import { Follower } from "../profiles/follower.ts";
+import { createComputations } from "./computations.ts";
+
+export const rule = { event: "Bought" };
+
+export const bought = (userId: string) => ({
+  type: "track" as const,
+  userId,
+  event: "Bought",
+  text: JSON.stringify({ type: "track", userId, event: "Bought" }),
+});
+
+/** Profiles and audiences on a store that fails once, at the chosen write of a last sent value. */
+export function startFailing() {
+  const { db, store: opened } = openTestStore();
+  /** The audiences as each commit left them. */
+  const committed: Audience[][] = [];
+  const store: typeof opened = {
+    ...opened,
+    atomically(write) {
+      const isOutermost = !db.inTransaction;
+      const result = opened.atomically(write);
+      if (isOutermost) committed.push(opened.audiences());
+      return result;
+    },
+  };
+  let failsAt = Infinity;
+  db.function("hookyard_sent", () => {
+    failsAt -= 1;
+    if (failsAt === 0) throw new Error("the store failed in the middle");
+    return 0;
+  });
+  db.exec("CREATE TRIGGER sent_in_the_middle AFTER INSERT ON computed_values BEGIN SELECT hookyard_sent(); END");
+  const clock = createSteppedClock();
+  const activity = new Activity();
+  const changes = createChangeFeed();
+  const reported: unknown[] = [];
+  const parts = { store, clock, activity, changes, isSuppressed: () => false, report: (error: unknown) => void reported.push(error) };
+  const configuration = createConfiguration({ ...parts, now: () => clock.now(), onChange: () => {}, onDestinationDeleted: () => {} });
+  configuration.createSource({ name: "Shop" });
+  const internalMessages = createInternalMessages({ ...parts, configuration, onCommitted: () => {} });
+  const computations = createComputations({ ...parts, configuration, internalMessages, caughtUp: () => profiles.caughtUp() });
+  const profiles: Follower = new Follower({ ...parts, onApplied: (applied) => computations.onApplied(applied) });
+  profiles.start();
+  computations.start();
+  onTestFinished(() => {
+    computations.stop();
+    profiles.stop();
+    changes.stop();
+  });
+  return {
+    ...computations,
+    db,
+    store,
+    clock,
+    activity,
+    changes,
+    configuration,
+    reported,
+    caughtUp: () => profiles.caughtUp(),
+    /** An event of each of the users, or what they do instead. */
+    send(users: readonly string[], what: (userId: string) => MessageDraft = bought): Promise<void> {
+      store.commit([request(users.map(what), { at: clock.now() })]);
+      profiles.kick();
+      return profiles.caughtUp();
+    },
+    failAt(nth: number): void {
+      failsAt = nth;
+    },
+    /** UserIds of the messages from audiences, and those that are recorded as sent. */
+    said: () => db.prepare("SELECT user_id FROM messages WHERE source_id > 1 ORDER BY user_id").pluck().all(),
+    noted: () => db.prepare("SELECT user_id FROM computed_values ORDER BY user_id").pluck().all(),
+    committed,
+    events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
+  };
+}

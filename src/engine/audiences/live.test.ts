@@ -1,0 +1,183 @@
+/** Audiences that follow each event: who leaves by time alone, and when that is looked for. */
+
+import { afterEach, expect, test, vi } from "vitest";
+import type { AudienceId } from "../../domain/ids.ts";
+import type { AudienceView } from "../profile-pipeline.ts";
+import { nextTurn } from "../real-time.ts";
+import { bought, startFailing } from "./computations.fixture.ts";
+
+const day = 24 * 60 * 60 * 1000;
+const rule = { event: "Bought", withinDays: 1 };
+const live = { name: "Buyers", rule, sync: "each-event" } as const;
+const usersOf = (count: number): string[] => Array.from({ length: count }, (_, nth) => `u${nth}`);
+
+afterEach(() => void vi.useRealTimers());
+
+type App = ReturnType<typeof startFailing>;
+
+const sizeOf = (app: App): number | undefined => app.audiences.list()[0]?.size;
+
+/** The sizes that the audience has, turn by turn, until nothing runs. */
+async function sizesUntilQuiet(app: App): Promise<unknown[]> {
+  const sizes: unknown[] = [];
+  while (!app.activity.isQuiet(true)) {
+    if (sizes.at(-1) !== sizeOf(app)) sizes.push(sizeOf(app));
+    await nextTurn();
+  }
+  return sizes;
+}
+
+test("users leave when their event leaves the window, a hundred in a turn, and all of it is work", async () => {
+  const app = startFailing();
+  await app.audiences.create(live);
+  await app.send(usersOf(250));
+  await app.activity.whenQuiet();
+  const end = app.clock.now() + day;
+  expect([sizeOf(app), app.clock.scheduled()]).toEqual([250, [end]]);
+  app.clock.advanceBy(day - 1);
+  expect([app.activity.isQuiet(true), sizeOf(app)]).toEqual([true, 250]);
+  app.clock.advanceBy(1);
+  expect(await sizesUntilQuiet(app)).toEqual([250, 150, 50, 0]);
+  expect([app.clock.scheduled(), app.reported]).toEqual([[], []]);
+});
+
+test("one timer waits for the earliest who may leave, and then for the next", async () => {
+  const app = startFailing();
+  await app.audiences.create(live);
+  await app.audiences.create({ ...live, name: "Weekly", rule: { event: "Bought", withinDays: 7 } });
+  const start = app.clock.now();
+  await app.send(["ada"]);
+  expect(app.clock.scheduled()).toEqual([start + day]);
+  app.clock.advanceBy(1000);
+  await app.send(["bob"]);
+  expect(app.clock.scheduled()).toEqual([start + day]);
+  app.clock.advanceBy(day - 1000);
+  await app.activity.whenQuiet();
+  expect([sizeOf(app), app.clock.scheduled()]).toEqual([1, [start + day + 1000]]);
+  app.clock.advanceBy(1000);
+  await app.activity.whenQuiet();
+  expect([sizeOf(app), app.clock.scheduled()]).toEqual([0, [start + 7 * day]]);
+});
+
+test("an earlier time moves the timer there", async () => {
+  const app = startFailing();
+  await app.audiences.create({ ...live, rule: { event: "Bought", withinDays: 7 } });
+  await app.send(["ada"]);
+  const start = app.clock.now();
+  await app.audiences.create({ ...live, name: "Daily" });
+  expect(app.clock.scheduled()).toEqual([start + day]);
+});
+
+test("who comes while users leave is looked at when it is their time", async () => {
+  const app = startFailing();
+  await app.audiences.create(live);
+  await app.send(usersOf(250));
+  app.clock.advanceBy(day);
+  await nextTurn();
+  await app.send(["late"]);
+  const leaves = app.clock.now() + day;
+  await app.activity.whenQuiet();
+  expect([sizeOf(app), app.clock.scheduled()]).toEqual([1, [leaves]]);
+});
+
+test("what the store refuses is reported and tried again after half a second, and nothing is sent twice", async () => {
+  const app = startFailing();
+  await app.audiences.create(live);
+  await app.send(usersOf(3));
+  app.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  app.clock.advanceBy(day);
+  await app.activity.whenQuiet();
+  expect([app.reported.length, sizeOf(app), app.clock.scheduled()]).toEqual([1, 3, []]);
+  app.db.exec("DROP TRIGGER refuse");
+  vi.advanceTimersByTime(499);
+  expect(app.clock.scheduled()).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(app.clock.scheduled()).toHaveLength(1);
+  app.clock.advanceBy(0);
+  await app.activity.whenQuiet();
+  expect([sizeOf(app), app.said()]).toEqual([0, ["u0", "u0", "u1", "u1", "u2", "u2"]]);
+});
+
+test("a stop ends it between two slices, and while it waits for another try", async () => {
+  const app = startFailing();
+  await app.audiences.create(live);
+  await app.send(usersOf(250));
+  app.clock.advanceBy(day);
+  while (sizeOf(app) === 250) await nextTurn();
+  app.stop();
+  await app.activity.whenQuiet();
+  expect([sizeOf(app), app.clock.scheduled()]).toEqual([150, []]);
+
+  const refused = startFailing();
+  await refused.audiences.create(live);
+  await refused.send(["ada"]);
+  refused.db.exec("CREATE TRIGGER refuse BEFORE DELETE ON computed_values BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  refused.clock.advanceBy(day);
+  await refused.activity.whenQuiet();
+  refused.stop();
+  vi.advanceTimersByTime(1000);
+  expect(refused.clock.scheduled()).toEqual([]);
+
+  const waiting = startFailing();
+  await waiting.audiences.create(live);
+  await waiting.send(["ada"]);
+  waiting.stop();
+  expect(waiting.clock.scheduled()).toEqual([]);
+  await waiting.send(["bob"]);
+  expect(waiting.clock.scheduled()).toEqual([]);
+});
+
+test("one that is deleted, or no longer follows each event, while its users leave stops sending", async () => {
+  for (const change of [
+    (app: App, id: AudienceId) => app.audiences.delete(id),
+    (app: App, id: AudienceId) => app.audiences.update(id, { sync: "manual" }),
+  ]) {
+    const app = startFailing();
+    const { id } = (await app.audiences.create(live)) as AudienceView;
+    await app.audiences.create({ ...live, name: "Others" });
+    await app.send(usersOf(250));
+    const before = app.said().length;
+    app.clock.advanceBy(day);
+    while (app.audiences.list()[0]?.size === 250) await nextTurn();
+    await change(app, id);
+    await app.activity.whenQuiet();
+    expect(app.said().length - before).toBe(100 + 250);
+    expect(app.audiences.list().at(-1)?.size).toBe(0);
+  }
+});
+
+test("a user who is joined to another leaves those that follow each event, and no fixed list and no other", async () => {
+  const app = startFailing();
+  await app.send(["old", "new"]);
+  const lasting = { rule: { event: "Bought" } };
+  await app.audiences.create({ ...live, ...lasting });
+  await app.audiences.create({ name: "Manual", ...lasting });
+  await app.audiences.create({ name: "List", members: ["old"], sync: "each-event" });
+  const alias = { type: "alias", userId: "new", previousId: "old" } as const;
+  const before = app.said().length;
+  await app.send(["new"], () => ({ type: "alias", userId: "new", text: JSON.stringify(alias) }));
+  expect(app.said().slice(0)).toHaveLength(before + 1);
+  expect(app.audiences.list().map(({ size }) => size)).toEqual([1, 2, 1]);
+});
+
+test("only what depends on a change is evaluated: a trait, an event, nothing, or that there is a user at all", async () => {
+  const app = startFailing();
+  const each = { sync: "each-event" } as const;
+  await app.audiences.create({ name: "Event", rule: { event: "Bought" }, ...each });
+  await app.audiences.create({ name: "Trait", rule: { trait: "plan", op: "is", value: "pro" }, ...each });
+  await app.audiences.create({ name: "Nobody", rule: { not: { event: "Bought" } }, ...each });
+  await app.audiences.create({ name: "Manual", rule: { event: "Bought" } });
+  const sizes = (): number[] => app.audiences.list().map(({ size }) => size);
+  await app.send(["ada"], (userId) => ({ type: "page", userId, text: JSON.stringify({ type: "page", userId }) }));
+  expect(sizes()).toEqual([0, 0, 1, 0]);
+  await app.send(["ada"], (userId) => ({
+    type: "identify",
+    userId,
+    text: JSON.stringify({ type: "identify", userId, traits: { plan: "pro" } }),
+  }));
+  expect(sizes()).toEqual([0, 1, 1, 0]);
+  await app.send(["ada", "bob"], bought);
+  expect(sizes()).toEqual([2, 1, 0, 0]);
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test, vi } from "vitest";
+import { openTestStore } from "../../store/store.fixture.ts";
+import { Activity } from "./activity.ts";
+import type { AdvanceProgress } from "./clock.ts";
+import { midnight, startClock, useFakeTimers } from "./pipeline-clock.fixture.ts";
+
+const hour = 3_600_000;
+
+describe("an advance", () => {
+  const work = { isPending: () => false, isWaiting: () => false, attemptsMade: () => 0, trouble: () => null };
+
+  test("says where it is ten times a second, with the attempts made since it began", async () => {
+    useFakeTimers();
+    const told: (AdvanceProgress | null)[] = [];
+    let attempts = 5;
+    const activity = new Activity();
+    const options = {
+      activity,
+      work: { ...work, attemptsMade: () => attempts },
+      onChange: (progress: AdvanceProgress | null) => void told.push(progress),
+    };
+    const clock = startClock(openTestStore(), options);
+    clock.set("paused");
+    told.splice(0);
+    const busy = activity.begin();
+    const advancing = clock.advance({ byMs: 1000 });
+    await vi.advanceTimersByTimeAsync(99);
+    expect(told).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    attempts = 7;
+    await vi.advanceTimersByTimeAsync(100);
+    const from = { from: midnight, to: midnight + 1000, now: midnight };
+    expect(told).toEqual([
+      { ...from, attempts: 0 },
+      { ...from, attempts: 2 },
+    ]);
+    expect(clock.state().advance).toEqual({ ...from, attempts: 2 });
+    busy.end();
+    expect(await advancing).toMatchObject({ ran: { attempts: 2 }, endedEarly: null, state: { now: midnight + 1000 } });
+    expect(told.slice(2)).toEqual([null]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("that could only wait for the store ends with what is wrong there", async () => {
+    useFakeTimers();
+    const problem = { problem: true, status: 503, code: "store_unavailable", message: "full" } as never;
+    const activity = new Activity();
+    activity.begin();
+    const clock = startClock(openTestStore(), { activity, work: { ...work, trouble: () => problem } });
+    const advancing = clock.advance({ to: "idle" });
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await advancing).toBe(problem);
+    expect([clock.state().advance, activity.isAdvancing, vi.getTimerCount()]).toEqual([null, false, 0]);
+  });
+
+  test("to idle goes from due time to due time while anything is pending, and past background timers to none", async () => {
+    let pending = 2;
+    const clock = startClock(openTestStore(), { work: { ...work, isPending: () => pending > 0 } });
+    clock.set("paused");
+    const start = clock.now();
+    const fired: number[] = [];
+    const note = (): void => void fired.push(clock.now() - start);
+    clock.schedule(start + 500, note, { background: true });
+    for (const ms of [1000, 2000, 3000])
+      clock.schedule(start + ms, () => {
+        note();
+        pending -= 1;
+      });
+    expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: start + 2000 } });
+    expect(fired).toEqual([500, 1000, 2000]);
+    pending = 9;
+    await clock.advance({ to: "idle" });
+    expect(fired).toEqual([500, 1000, 2000, 3000]);
+    clock.schedule(start + 9000, note, { background: true });
+    expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: start + 3000 } });
+    expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
+    expect(await clock.advance({ to: "next-due" })).toMatchObject({ state: { now: start + 9000 } });
+  });
+
+  test("may go to the end of the year 2999 and not beyond", async () => {
+    const clock = startClock(openTestStore());
+    clock.set("paused");
+    const left = Date.UTC(3000, 0) - clock.now();
+    expect(await clock.advance({ byMs: left + 1 })).toMatchObject({ status: 400 });
+    expect(await clock.advance({ byMs: left })).toMatchObject({ state: { now: Date.UTC(3000, 0) } });
+  });
+
+  test("leaves a running clock where it ended, and running from there", async () => {
+    useFakeTimers();
+    const clock = startClock(openTestStore());
+    const advancing = clock.advance({ byMs: hour });
+    await vi.advanceTimersByTimeAsync(0);
+    await advancing;
+    expect(clock.now()).toBe(midnight + hour);
+    vi.setSystemTime(midnight + 10);
+    expect(clock.now()).toBe(midnight + hour + 10);
+  });
+});

@@ -1,0 +1,238 @@
+/** Deletion requests: their slices, their states as their messages go on, and what they do when the store refuses. */
+
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
+import { deletionIds, messageIds, type DeletionId, type DeliveryId } from "../../domain/ids.ts";
+import { isProblem } from "../../domain/problem.ts";
+import { moveTo, openTestStore, request } from "../../store/store.fixture.ts";
+import { createChangeFeed } from "../changes.ts";
+import { Activity } from "../clock/activity.ts";
+import { createConfiguration } from "../configuration.ts";
+import { createInternalMessages } from "../ingest/internal-messages.ts";
+import type { Change } from "../pipeline.ts";
+import type { DeletionView } from "../profile-pipeline.ts";
+import { follow } from "../profiles/follow.ts";
+import { nextTurn } from "../real-time.ts";
+import { createDeletions } from "./deletions.ts";
+import { createSuppressions } from "./deletions.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+function startDeletions() {
+  const { db, store } = openTestStore();
+  const clock = createSteppedClock();
+  const activity = new Activity();
+  const changes = createChangeFeed();
+  const told: Change[] = [];
+  changes.subscribe((lines) => void told.push(...lines));
+  const reported: unknown[] = [];
+  const now = (): number => clock.now();
+  const configuration = createConfiguration({ store, now, changes, onChange: () => {}, onDestinationDeleted: () => {} });
+  const source = configuration.createSource({ name: "Shop" });
+  if (isProblem(source)) throw new Error(source.message);
+  configuration.createDestination({ name: "D", sourceIds: [source.id], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] });
+  const suppressions = createSuppressions({ store, now, changes });
+  const parts = { store, clock, activity, changes, configuration };
+  const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
+  const deletions = createDeletions({
+    ...parts,
+    suppressions,
+    internalMessages,
+    caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
+    report: (error) => reported.push(error),
+  });
+  deletions.start();
+  onTestFinished(() => {
+    deletions.stop();
+    changes.stop();
+  });
+  return {
+    db,
+    store,
+    activity,
+    changes,
+    deletions,
+    suppressions,
+    reported,
+    /** An event of each. */
+    send(users: readonly string[]): void {
+      const bought = (userId: string) => ({ userId, event: "Bought", text: JSON.stringify({ type: "track", userId, event: "Bought" }) });
+      store.commit([request(users.map(bought))]);
+    },
+    create: async (users: readonly string[], suppress = true) => (await deletions.create(users, suppress)) as DeletionView,
+    /** Requests whose change the feed tells, gathered until now. */
+    noted(): string[] {
+      vi.advanceTimersByTime(60);
+      vi.advanceTimersByTime(60);
+      return told.splice(0).flatMap(({ area, ids }) => (area === "deletions" ? ids : []));
+    },
+    move(delivery: number, state: Parameters<typeof moveTo>[1]): void {
+      store.record([], [moveTo(delivery as DeliveryId, state)]);
+      changes.note("messages", messageIds.format(store.deliveryDetails(delivery as DeliveryId)?.messageRow ?? (0 as never)));
+    },
+    refuse: () => db.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deletion_users BEGIN SELECT RAISE(ABORT, 'no room'); END"),
+    allow: () => db.exec("DROP TRIGGER refuse"),
+    left: () => db.prepare("SELECT count(*) FROM deletion_users WHERE body IS NULL").pluck().get(),
+  };
+}
+
+const users = (count: number): string[] => Array.from({ length: count }, (_, nth) => `u${nth}`);
+
+test("fifty users are deleted in a turn, it is work until all are, and each is named in the order of the request", async () => {
+  const one = startDeletions();
+  one.send(users(3));
+  const created = one.create([...users(120), "u1"]);
+  const counts: unknown[] = [];
+  while (!one.activity.isQuiet(true)) {
+    const left = one.store.usersToDelete(1 as DeletionId, 1000).length;
+    if (left !== counts.at(-1)) counts.push(left);
+    await nextTurn();
+  }
+  expect(counts).toEqual([120, 70, 20, 0]);
+  const { users: deleted, state } = await created;
+  expect(deleted.map(({ userId }) => userId)).toEqual(users(120));
+  expect([state, one.store.countKnownUsers(), deleted.filter(({ deleted: known }) => known?.known === true).length]).toEqual([
+    "queued",
+    0,
+    3,
+  ]);
+  expect([one.suppressions.isSuppressed("u119"), one.suppressions.isSuppressed("u120")]).toEqual([true, false]);
+});
+
+test("users of one profile are deleted together, and one delete message names each", async () => {
+  const one = startDeletions();
+  one.send(["old", "new"]);
+  one.store.commit([
+    request([{ type: "alias", userId: "new", text: JSON.stringify({ type: "alias", userId: "new", previousId: "old" }) }]),
+  ]);
+  const { users: deleted } = await one.create([...users(60), "old", ...users(60), "new"], false);
+  expect(deleted.filter(({ deleted: known }) => known?.known === true).map(({ userId }) => userId)).toEqual(["old", "new"]);
+  expect(one.db.prepare("SELECT user_id FROM messages ORDER BY id LIMIT 10 OFFSET 3").pluck().all()).toEqual(["old", "new"]);
+  expect(one.suppressions.isSuppressed("old")).toBe(false);
+});
+
+test("the state of a request follows its messages, and each change of it is told once", async () => {
+  const one = startDeletions();
+  one.send(["ada"]);
+  const { id, state } = await one.create(["ada"]);
+  const name = deletionIds.format(id);
+  expect([state, one.noted()]).toEqual(["queued", [name]]);
+  one.move(1, "queued");
+  expect(one.noted()).toEqual([]);
+  one.move(1, "waiting");
+  expect([one.noted(), one.deletions.get(id)?.state]).toEqual([[name], "waiting"]);
+  one.store.record([], [moveTo(1 as DeliveryId, "delivered")]);
+  // A line of the feed names a hundred: of more changes any may be of a delete message.
+  one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
+  expect([one.noted(), one.deletions.list(10, null).items[0]?.state]).toEqual([[name], "delivered"]);
+  one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
+  expect(one.noted()).toEqual([]);
+});
+
+test("with nobody to send to, the request says so", async () => {
+  const one = startDeletions();
+  const { id, state } = await one.create(["nobody"]);
+  expect([state, one.noted()]).toEqual(["nothing_to_send", [deletionIds.format(id)]]);
+});
+
+test("a start knows the messages of earlier requests, and a deleted request is not followed any more", async () => {
+  const one = startDeletions();
+  one.send(["ada"]);
+  const { id } = await one.create(["ada"]);
+  one.noted();
+  one.deletions.reload();
+  expect(one.noted()).toEqual([deletionIds.format(id)]);
+  one.move(1, "waiting");
+  expect(one.noted()).toEqual([deletionIds.format(id)]);
+  expect(one.deletions.delete(id)).toBeNull();
+  expect([one.noted(), one.deletions.get(id), one.deletions.delete(id)]).toEqual([
+    [deletionIds.format(id)],
+    undefined,
+    expect.objectContaining({ status: 404 }),
+  ]);
+  one.move(1, "delivered");
+  one.changes.noteMany("messages", users(150), () => "msg_000009999", false);
+  expect(one.noted()).toEqual([]);
+});
+
+test("a state that cannot be read is reported, and the other listeners of the feed hear the change", async () => {
+  const one = startDeletions();
+  one.send(["ada"]);
+  await one.create(["ada"]);
+  one.noted();
+  one.store.stateOfMessages = () => {
+    throw new Error("no file");
+  };
+  one.move(1, "waiting");
+  const heard: Change[] = [];
+  one.changes.subscribe((lines) => void heard.push(...lines));
+  vi.advanceTimersByTime(60);
+  expect([one.reported, heard.map(({ area }) => area)]).toEqual([[new Error("no file")], ["messages"]]);
+});
+
+test("what the store refuses is told to the caller, cannot be deleted, and goes on after half a second", async () => {
+  const one = startDeletions();
+  one.refuse();
+  await expect(one.create(users(3))).rejects.toThrow("no room");
+  await expect(one.create(["other"])).rejects.toThrow("no room");
+  const id = 1 as DeletionId;
+  expect([one.deletions.get(id)?.state, one.activity.isQuiet(true), one.reported]).toEqual(["queued", true, []]);
+  expect(one.deletions.delete(id)).toMatchObject({ status: 409, code: "deletion_under_way" });
+  vi.advanceTimersByTime(500);
+  await one.activity.whenQuiet();
+  expect(one.reported).toHaveLength(2);
+  one.allow();
+  vi.advanceTimersByTime(499);
+  expect(one.activity.isQuiet(true)).toBe(true);
+  vi.advanceTimersByTime(1);
+  await one.activity.whenQuiet();
+  expect(one.deletions.list(10, null).items.map(({ state }) => state)).toEqual(["nothing_to_send", "nothing_to_send"]);
+  expect([one.left(), one.reported.length]).toEqual([0, 2]);
+  one.noted();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a request that cannot be stored suppresses nobody", async () => {
+  const one = startDeletions();
+  one.db.exec("CREATE TRIGGER refuse BEFORE INSERT ON suppressions WHEN NEW.user_id = 'u1' BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  await expect(one.create(users(3))).rejects.toThrow("no room");
+  expect([one.suppressions.isSuppressed("u0"), one.deletions.list(10, null).items]).toEqual([false, []]);
+});
+
+test("a start goes on with requests that a kill interrupted", async () => {
+  const one = startDeletions();
+  one.store.insertDeletion({ suppress: false, requestedAt: 0, userIds: users(60) });
+  one.deletions.start();
+  await one.activity.whenQuiet();
+  expect(one.left()).toBe(0);
+});
+
+test("a stop ends a request between two slices, and one that waits for another try", async () => {
+  const one = startDeletions();
+  const created = one.create(users(120));
+  while (one.left() === 120) await nextTurn();
+  one.deletions.stop();
+  expect(await created).toMatchObject({ code: "stopping" });
+  expect([one.left(), one.activity.isQuiet(true)]).toEqual([70, true]);
+  expect(await one.create(["late"])).toMatchObject({ code: "stopping" });
+
+  const refused = startDeletions();
+  refused.refuse();
+  await expect(refused.create(users(1))).rejects.toThrow("no room");
+  refused.noted();
+  one.changes.stop();
+  expect(vi.getTimerCount()).toBe(1);
+  refused.deletions.stop();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a reset in the middle ends the request", async () => {
+  const one = startDeletions();
+  const created = one.create(users(120));
+  while (one.left() === 120) await nextTurn();
+  one.store.clearMessages();
+  one.deletions.reload();
+  expect(await created).toMatchObject({ status: 404 });
+  expect([one.activity.isQuiet(true), one.reported]).toEqual([true, []]);
+});

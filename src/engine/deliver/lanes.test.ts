@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import type { WebhookId } from "../../domain/ids.ts";
+import { nextTurn } from "../real-time.ts";
+import { createTrust } from "./dial.ts";
+import { createLanes } from "./sender.ts";
+
+const one = 1 as WebhookId;
+const other = 2 as WebhookId;
+
+function startLanes(connections: number) {
+  const reported: unknown[] = [];
+  const started: string[] = [];
+  const ends = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
+  const settings = { connections };
+  const lanes = createLanes({ trust: createTrust(), connections: () => settings.connections, report: (error) => reported.push(error) });
+  return {
+    lanes,
+    settings,
+    reported,
+    started,
+    add(id: WebhookId, name: string): void {
+      lanes.of(id).add({
+        start() {
+          started.push(name);
+          const { promise, resolve, reject } = Promise.withResolvers<void>();
+          ends.set(name, { resolve, reject });
+          return promise;
+        },
+      });
+    },
+    async end(name: string, error?: Error): Promise<void> {
+      if (error === undefined) ends.get(name)?.resolve();
+      else ends.get(name)?.reject(error);
+      await nextTurn();
+    },
+  };
+}
+
+test("as many start as there are connections, the others in their order as those end", async () => {
+  const { lanes, started, add, end, settings } = startLanes(2);
+  for (const name of ["a", "b", "c", "d"]) add(one, name);
+  expect(started).toEqual(["a", "b"]);
+  expect([lanes.load(one), lanes.of(one).waiting, lanes.hasWaiting()]).toEqual([4, 2, true]);
+  add(other, "x");
+  expect(started).toEqual(["a", "b", "x"]);
+  await end("b");
+  expect(started).toEqual(["a", "b", "x", "c"]);
+  settings.connections = 1;
+  await end("a");
+  expect([started.at(-1), lanes.load(one)]).toEqual(["c", 2]);
+  await end("c");
+  expect([started.at(-1), lanes.load(one), lanes.hasWaiting()]).toEqual(["d", 1, false]);
+  await end("d");
+  expect([lanes.load(one), lanes.load(other), lanes.load(9 as WebhookId)]).toEqual([0, 1, 0]);
+});
+
+test("one that fails is reported, and its connection is free again", async () => {
+  const { started, add, end, reported } = startLanes(1);
+  add(one, "a");
+  add(one, "b");
+  await end("a", new Error("no"));
+  expect([reported, started]).toEqual([[new Error("no")], ["a", "b"]]);
+});
+
+test("thousands wait in order, and those that have started are not kept", async () => {
+  const { lanes, started, add, end } = startLanes(1);
+  const names = Array.from({ length: 4100 }, (_, nth) => String(nth));
+  for (const name of names) add(one, name);
+  for (const name of names) {
+    expect(lanes.load(one)).toBe(names.length - Number(name));
+    await end(name);
+  }
+  expect(started).toEqual(names);
+  expect(lanes.load(one)).toBe(0);
+});
+
+test("what waits can be removed: it never starts, and those under way go on", async () => {
+  const { lanes, started, add, end } = startLanes(1);
+  for (const name of ["a", "b"]) add(one, name);
+  add(other, "x");
+  add(other, "y");
+  lanes.clear();
+  expect([lanes.load(one), lanes.load(other), lanes.hasWaiting()]).toEqual([1, 1, false]);
+  add(one, "c");
+  await end("a");
+  await end("x");
+  expect(started).toEqual(["a", "x", "c"]);
+});
+
+test("a lane that is not configured any more is closed when it is empty, and a new one takes its place", async () => {
+  const { lanes, add, end } = startLanes(1);
+  const [lane, kept] = [lanes.of(one), lanes.of(other)];
+  add(one, "a");
+  lanes.closeUnused([other]);
+  expect(lanes.of(one)).toBe(lane);
+  await end("a");
+  lanes.closeUnused([other, one]);
+  expect(lanes.of(one)).toBe(lane);
+  lanes.closeUnused([other]);
+  expect(lanes.of(one)).not.toBe(lane);
+  expect(lanes.of(other)).toBe(kept);
+});

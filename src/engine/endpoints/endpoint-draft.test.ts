@@ -1,0 +1,122 @@
+/** What a test endpoint may be, at every bound, and what a change leaves as it is. */
+
+import { expect, test } from "vitest";
+import type { Step, TestEndpoint } from "../../domain/configuration.ts";
+import { checkDraft, presets } from "./endpoint-draft.ts";
+
+const free = (): boolean => false;
+const answer: Step = { do: "answer", status: 200 };
+
+const present = { id: 1, createdAt: 0, name: "Old", path: "old", steps: [{ do: "hang" }], after: "loop" } as unknown as TestEndpoint;
+
+test("a new endpoint answers 200 for ever, at a path made of its name", () => {
+  expect(checkDraft({ name: " My hook! " }, null, free)).toEqual({
+    name: "My hook!",
+    path: "my-hook",
+    steps: [answer],
+    after: "repeat-last",
+  });
+  const paths = ["Łódź Größe", "名前", "--a--b--", "é"].map((name) => checkDraft({ name }, null, free));
+  expect(paths).toMatchObject([{ path: "odz-gro-e" }, { path: "endpoint" }, { path: "a-b" }, { path: "e" }]);
+  const taken = new Set(["hook", "hook-2", "hook-3"]);
+  expect(checkDraft({ name: "Hook" }, null, (path) => taken.has(path))).toMatchObject({ path: "hook-4" });
+});
+
+test("a change leaves what it does not name", () => {
+  const { name, path, steps, after } = present;
+  expect(checkDraft({}, present, () => true)).toEqual({ name, path, steps, after });
+  for (const change of [{ name: "New" }, { path: "new/er" }, { steps: [answer] }, { after: "repeat-last" as const }])
+    expect(checkDraft(change, present, free)).toEqual({ name, path, steps, after, ...change });
+  expect(checkDraft({ steps: [] }, present, free)).toMatchObject({ steps: [answer] });
+});
+
+test("a path is free or its own, and may be given with a slash", () => {
+  const isTaken = (path: string): boolean => path === "old" || path === "other";
+  expect(checkDraft({ path: "/old" }, present, isTaken)).toMatchObject({ path: "old" });
+  expect(checkDraft({ path: "other" }, present, isTaken)).toMatchObject({ status: 409, code: "path_taken" });
+  expect(checkDraft({ name: "N", path: "old" }, null, isTaken)).toMatchObject({ status: 409, code: "path_taken" });
+});
+
+test.for<[string, object]>([
+  ["a name of 200 characters", { name: "n".repeat(200) }],
+  ["a path of 200 characters", { path: "p".repeat(200) }],
+  ["a path of several parts", { path: "a_1/b-2/c" }],
+  ["1,000 steps", { steps: Array.from({ length: 1000 }, () => answer) }],
+])("%s is allowed", ([, draft]) => {
+  expect(checkDraft(draft, present, free)).toMatchObject(draft);
+});
+
+test.for<[string, object]>([
+  ["no name", { name: " " }],
+  ["a name of 201 characters", { name: "n".repeat(201) }],
+  ["a path of 201 characters", { path: "p".repeat(201) }],
+  ["an empty path", { path: "/" }],
+  ["a path with two slashes", { path: "a//b" }],
+  ["a path in capitals", { path: "A" }],
+  ["a path that ends in a slash", { path: "a/" }],
+  ["1,001 steps", { steps: Array.from({ length: 1001 }, () => answer) }],
+])("%s is refused", ([, draft]) => {
+  expect(checkDraft(draft, present, free)).toMatchObject({ status: 400, code: "invalid" });
+});
+
+test.for<Partial<Step>>([
+  { times: 1 },
+  { chance: 0 },
+  { chance: 1 },
+  { status: 200 },
+  { status: 999 },
+  { do: "redirect", status: 300 },
+  { do: "redirect", status: 399 },
+  { do: "redirect" },
+  { delayMs: 0 },
+  { delayMs: 86_400_000 },
+  { do: "hang", forMs: 0 },
+  { do: "hang", forMs: 86_400_000 },
+  { body: "b".repeat(1024 * 1024) },
+  { headers: { "X-y": "1" } },
+])("a step may be %o", (step) => {
+  const steps = [{ ...answer, status: undefined, ...step } as Step];
+  expect(checkDraft({ steps }, present, free)).toMatchObject({ steps });
+});
+
+test.for<Partial<Step>>([
+  { times: 0 },
+  { times: 1.5 },
+  { chance: -0.1 },
+  { chance: 1.1 },
+  { status: 199 },
+  { status: 1000 },
+  { status: 200.5 },
+  { do: "redirect", status: 299 },
+  { do: "redirect", status: 400 },
+  { delayMs: -1 },
+  { delayMs: 86_400_001 },
+  { delayMs: 0.5 },
+  { do: "hang", forMs: -1 },
+  { do: "hang", forMs: 86_400_001 },
+  { body: "b".repeat(1024 * 1024 + 1) },
+  { headers: { "X-y": "1", "X z": "1" } },
+  { headers: { "X-y": "a\nb" } },
+])("a step may not be %o, which names the step", (step) => {
+  const steps = [answer, { ...answer, ...step }, answer];
+  expect(checkDraft({ steps }, present, free)).toMatchObject({
+    status: 400,
+    code: "invalid",
+    message: expect.stringMatching(/^Step 2: /) as string,
+  });
+});
+
+test("the programs for the usual cases are allowed, have names of their own, and stay as they are documented", () => {
+  expect(new Set(presets.map(({ name }) => name)).size).toBe(presets.length);
+  for (const { title: name, steps, after } of presets)
+    expect(checkDraft({ name, steps, after }, null, free)).toMatchObject({ steps, after });
+  const stepsOf = (name: string): unknown => presets.find((preset) => preset.name === name)?.steps;
+  expect(stepsOf("503-three-times")).toEqual([{ do: "answer", status: 503, times: 3 }, answer]);
+  expect(stepsOf("flaky-30")).toEqual([{ do: "answer", status: 503, chance: 0.3 }, answer]);
+  expect(stepsOf("slow")).toEqual([{ ...answer, delayMs: 4500 }]);
+  expect(stepsOf("redirects")).toEqual([{ do: "redirect", status: 302 }]);
+  expect(stepsOf("times-out")).toEqual([{ do: "hang" }]);
+  expect(presets.flatMap(({ name, host }) => (host === undefined ? [] : [[name, host]]))).toEqual(
+    ["self-signed", "expired", "wrong-host", "valid"].map((name) => [`${name}-certificate`, `${name}.localhost`]),
+  );
+});

@@ -1,0 +1,340 @@
+/** How the follower paces itself, on a clock that moves only when a test or a message's cost says so. */
+
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { openTestStore, request } from "../../store/store.fixture.ts";
+import { Activity, type Origin } from "../clock/activity.ts";
+import { nextTurn } from "../real-time.ts";
+import { Follower } from "./follower.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** `busy` is how busy the event loop is; `cost` is what a message and what the listeners of a slice take. */
+function startFollower({ busy = 0, messageMs = 0 } = {}) {
+  const { db, store: opened } = openTestStore();
+  let ms = 1000;
+  const cost = { messageMs, appliedMs: 0 };
+  const loop = { busy };
+  vi.spyOn(performance, "eventLoopUtilization").mockImplementation(() => ({ idle: 0, active: 0, utilization: loop.busy }));
+  const limits: number[] = [];
+  const refusals: Error[] = [];
+  const store: typeof opened = {
+    ...opened,
+    nextToFollow(limit) {
+      limits.push(limit);
+      return opened.nextToFollow(limit);
+    },
+    addEvent(...event) {
+      ms += cost.messageMs;
+      opened.addEvent(...event);
+    },
+    atomically(write) {
+      const refusal = refusals.shift();
+      if (refusal !== undefined) throw refusal;
+      return opened.atomically(write);
+    },
+  };
+  const activity = new Activity();
+  const slices: number[] = [];
+  const origins: Origin[] = [];
+  const reported: unknown[] = [];
+  const follower = new Follower({
+    store,
+    clock: { monotonic: () => ms },
+    activity,
+    changes: { note: () => {}, noteGone: () => {}, noteMany: () => {} },
+    onApplied(changes) {
+      ms += cost.appliedMs;
+      slices.push(changes.length);
+      origins.push(activity.origin);
+    },
+    report: (error) => reported.push(error),
+  });
+  onTestFinished(() => follower.stop());
+  let sent = 0;
+  return {
+    db,
+    follower,
+    activity,
+    cost,
+    loop,
+    limits,
+    slices,
+    origins,
+    reported,
+    refusals,
+    /** One event of each of so many new users. */
+    commit(count: number): void {
+      const text = JSON.stringify({ type: "track", event: "Bought" });
+      opened.commit([request(Array.from({ length: count }, () => ({ userId: `u${(sent += 1)}`, event: "Bought", text })))]);
+    },
+    followed: () => opened.followed().upTo,
+    async turns(count = 1): Promise<void> {
+      for (let turn = 0; turn < count; turn += 1) await nextTurn();
+    },
+    /** Lets time pass, and what is due then happen. */
+    async pass(passedMs: number): Promise<void> {
+      ms += passedMs;
+      vi.advanceTimersByTime(passedMs);
+      await nextTurn();
+    },
+  };
+}
+
+const full = (): Error => Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+
+test("as long as slices end before their time, each reads twice as many rows as the one before, up to 2,048", async () => {
+  const { follower, commit, turns, limits, activity } = startFollower();
+  commit(5000);
+  follower.start();
+  await turns(10);
+  expect(limits).toEqual([32, 64, 128, 256, 512, 1024, 2048, 2048]);
+  expect(activity.isQuiet(true)).toBe(true);
+});
+
+test("when the time of a slice is over, the next one reads fewer rows, and never fewer than 32", async () => {
+  const { follower, commit, turns, limits, cost } = startFollower();
+  commit(700);
+  follower.start();
+  await turns(3);
+  cost.messageMs = 6;
+  await turns(12);
+  expect(limits.slice(0, 12)).toEqual([32, 64, 128, 256, 205, 164, 131, 105, 84, 67, 54, 43]);
+  await turns(4);
+  expect(limits.slice(12, 15)).toEqual([34, 32, 32]);
+});
+
+test("a slice takes five milliseconds together with what follows from it, and at least half of one to read", async () => {
+  const { follower, commit, turns, slices, cost } = startFollower({ messageMs: 1 });
+  commit(100);
+  cost.appliedMs = 10;
+  follower.start();
+  await turns(4);
+  expect(slices).toEqual([6, 2, 1, 1]);
+  cost.appliedMs = 0;
+  await turns(6);
+  expect(slices.slice(4)).toEqual([1, 2, 3, 4, 5, 5]);
+  cost.messageMs = 0;
+  cost.appliedMs = 1000;
+  await turns(1);
+  cost.appliedMs = 0;
+  cost.messageMs = 0.4;
+  await turns(1);
+  expect(slices.at(-1)).toBe(2);
+});
+
+test("while others are busy the next slice comes 100 ms later, and right away once they have been quiet for 50", async () => {
+  const { follower, commit, turns, pass, followed } = startFollower();
+  follower.start();
+  await turns(2);
+  commit(100);
+  follower.kick();
+  await turns(2);
+  expect(followed()).toBe(32);
+  await pass(99);
+  expect(followed()).toBe(32);
+  await pass(1);
+  await turns(2);
+  expect(followed()).toBe(100);
+});
+
+test("others count as busy for 50 ms after their work, and no longer", async () => {
+  for (const [since, upTo] of [
+    [49, 556],
+    [50, 600],
+  ] as const) {
+    const { follower, commit, turns, pass, followed } = startFollower();
+    commit(300);
+    follower.start();
+    await turns(6);
+    expect(followed()).toBe(300);
+    commit(300);
+    follower.noteOthers();
+    await pass(since);
+    // A second start is a kick without others.
+    follower.start();
+    await turns(6);
+    expect([followed(), upTo]).toEqual([upTo, upTo]);
+  }
+});
+
+test.for([
+  [0, 100],
+  [0.5, 100],
+  [0.9, 200],
+  [0.99, 400],
+  [1, 400],
+] as const)("it rests longer the busier the event loop is, up to 400 ms: %d", async ([busy, rested]) => {
+  const { follower, commit, turns, pass, followed, cost } = startFollower({ busy });
+  follower.start();
+  await turns(2);
+  commit(100);
+  cost.appliedMs = 10;
+  follower.kick();
+  await turns(2);
+  const before = followed();
+  for (let passed = 100; passed < rested; passed += 100) {
+    await pass(100);
+    expect(followed()).toBe(before);
+  }
+  await pass(99);
+  expect(followed()).toBe(before);
+  await pass(1);
+  await turns(1);
+  expect(followed()).toBeGreaterThan(before);
+});
+
+test("whoever waits, for the profiles or for all work, ends the rest", async () => {
+  for (const wait of [
+    ({ follower }: ReturnType<typeof startFollower>) => follower.caughtUp(),
+    ({ activity }: ReturnType<typeof startFollower>) => activity.whenQuiet(),
+  ]) {
+    const one = startFollower();
+    one.follower.start();
+    await one.turns(2);
+    one.commit(500);
+    one.follower.kick();
+    await one.turns(3);
+    expect(one.followed()).toBe(32);
+    await wait(one);
+    expect([one.followed(), one.activity.isQuiet(true)]).toEqual([500, true]);
+  }
+});
+
+test("who waits for the messages of now is not kept waiting by later ones", async () => {
+  const one = startFollower({ messageMs: 6 });
+  one.commit(3);
+  one.follower.start();
+  const resolvedAt: number[] = [];
+  const early = one.follower.caughtUp().then(() => resolvedAt.push(one.followed()));
+  one.commit(3);
+  const late = one.follower.caughtUp().then(() => resolvedAt.push(one.followed()));
+  await Promise.all([early, late]);
+  expect(resolvedAt).toEqual([3, 6]);
+});
+
+test("a store that refuses is reported once, told to whoever waits, and asked again after half a second", async () => {
+  const one = startFollower();
+  one.commit(2);
+  one.refusals.push(full(), full(), full());
+  one.follower.start();
+  await expect(one.follower.caughtUp()).rejects.toThrow("full");
+  expect([one.follower.failure, one.activity.isQuiet(true)]).toEqual([full(), false]);
+  await one.pass(499);
+  expect(one.refusals).toHaveLength(2);
+  await one.pass(1);
+  expect([one.refusals.length, one.reported.length]).toEqual([1, 1]);
+  one.follower.kick();
+  await one.turns(2);
+  expect(one.refusals).toHaveLength(1);
+  await expect(one.follower.caughtUp()).rejects.toThrow("full");
+  expect(one.refusals).toHaveLength(0);
+  await one.pass(500);
+  expect([one.followed(), one.follower.failure, one.activity.isQuiet(true)]).toEqual([2, null, true]);
+  one.refusals.push(full());
+  one.commit(1);
+  one.follower.kick();
+  await one.turns(2);
+  expect(one.reported).toHaveLength(2);
+});
+
+test("a slice that fails, though the store does not refuse, is applied row by row, and then in slices again", async () => {
+  const one = startFollower();
+  one.commit(40);
+  one.refusals.push(new Error("odd"));
+  one.follower.start();
+  await one.turns(40);
+  expect(one.limits).toHaveLength(33);
+  expect(one.limits.findIndex((limit) => limit > 1)).toBe(32);
+  expect([one.followed(), one.reported, one.follower.failure]).toEqual([40, [], null]);
+});
+
+test("a message that fails alone is skipped; when the store refuses that too, it is asked again later", async () => {
+  const one = startFollower();
+  one.commit(2);
+  one.refusals.push(new Error("odd"), new Error("odd again"));
+  one.db.exec("CREATE TEMP TRIGGER mark BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no mark'); END");
+  one.follower.start();
+  await one.turns(3);
+  expect(one.reported.map((error) => (error as Error).message)).toEqual(["odd again", "no mark"]);
+  expect([one.followed(), (one.follower.failure as Error).message]).toEqual([0, "no mark"]);
+  one.db.exec("DROP TRIGGER mark");
+  one.refusals.push(new Error("odd again"));
+  await one.pass(500);
+  await one.turns(3);
+  expect([one.followed(), one.slices]).toEqual([2, [1]]);
+});
+
+test("an advance waits for the messages it began with, and not for those that arrive meanwhile", async () => {
+  const one = startFollower({ messageMs: 6 });
+  const { signal } = new AbortController();
+  one.commit(3);
+  one.follower.start();
+  one.activity.beginAdvance();
+  one.commit(3);
+  one.follower.kick("arrival");
+  await one.activity.whenOwnQuiet({ waits: () => false, signal });
+  expect(one.followed()).toBe(3);
+  expect(one.activity.isQuiet(true)).toBe(false);
+  await one.turns(8);
+  await one.pass(400);
+  await one.turns(8);
+  await one.pass(400);
+  await one.pass(400);
+  expect(one.origins.slice(0, 5)).toEqual(["own", "own", "own", "arrival", "arrival"]);
+  one.commit(2);
+  one.follower.kick();
+  expect(one.activity.isQuiet(true)).toBe(false);
+  await one.activity.whenOwnQuiet({ waits: () => false, signal });
+  expect(one.followed()).toBe(8);
+  expect(one.origins.slice(-2)).toEqual(["own", "own"]);
+  one.activity.endAdvance();
+});
+
+test("an advance over profiles that are up to date waits for nothing, and arrivals are followed as such", async () => {
+  const one = startFollower();
+  one.follower.start();
+  await one.turns(2);
+  one.activity.beginAdvance();
+  await one.activity.whenOwnQuiet({ waits: () => false, signal: new AbortController().signal });
+  one.commit(1);
+  one.follower.kick("arrival");
+  await one.turns(2);
+  await one.pass(400);
+  expect([one.followed(), one.origins]).toEqual([1, ["arrival"]]);
+});
+
+test("nothing is followed before the start, and nothing after the stop", async () => {
+  const one = startFollower();
+  one.commit(1);
+  one.follower.kick();
+  await one.turns(2);
+  expect([one.followed(), one.activity.isQuiet(true)]).toEqual([0, true]);
+  one.follower.start();
+  one.follower.stop();
+  await one.turns(2);
+  one.follower.kick();
+  await one.turns(2);
+  expect([one.followed(), one.activity.isQuiet(true), vi.getTimerCount()]).toEqual([0, true, 0]);
+});
+
+test("a stop in the middle of a rest, or of a wait for the store, leaves no timer and no work", async () => {
+  const resting = startFollower();
+  resting.follower.start();
+  await resting.turns(2);
+  resting.commit(100);
+  resting.follower.kick();
+  await resting.turns(3);
+  const refused = startFollower();
+  refused.commit(1);
+  refused.refusals.push(full());
+  refused.follower.start();
+  await refused.turns(2);
+  expect(vi.getTimerCount()).toBe(2);
+  resting.follower.stop();
+  refused.follower.stop();
+  expect([vi.getTimerCount(), resting.activity.isQuiet(true), refused.activity.isQuiet(true)]).toEqual([0, true, true]);
+});

@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { defaultSettings, type Settings } from "../domain/configuration.ts";
+import { openTestStore, passOver, request } from "../store/store.fixture.ts";
+import { createChangeFeed } from "./changes.ts";
+import type { Change } from "./pipeline.ts";
+import { nextTurn } from "./real-time.ts";
+import { createUpkeep } from "./whole-pipeline.ts";
+
+const now = Date.UTC(2026, 10, 21);
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now }));
+afterEach(() => void vi.useRealTimers());
+
+function startUpkeep(settings: Partial<Settings> = {}) {
+  const one = openTestStore();
+  const feed = createChangeFeed();
+  const gone: Change[] = [];
+  feed.subscribe((changes) => void gone.push(...changes));
+  const reported: unknown[] = [];
+  const used = { ...defaultSettings, maxMessages: null, maxBytes: null, maxAgeMs: null, ...settings };
+  const upkeep = createUpkeep({ store: one.store, settings: () => used, changes: feed, report: (error) => reported.push(error) });
+  onTestFinished(() => {
+    upkeep.stop();
+    feed.stop();
+  });
+  const messages = (): unknown => one.db.prepare("SELECT count(*) FROM messages").pluck().get();
+  return {
+    ...one,
+    upkeep,
+    used,
+    reported,
+    messages,
+    commit(count: number, ageMs = 0): void {
+      one.store.commit([
+        request(
+          Array.from({ length: count }, () => ({})),
+          { at: now - ageMs },
+        ),
+      ]);
+      passOver(one);
+    },
+    /** Rejected messages with bodies of that many bytes. */
+    reject(count: number, bytes: number): void {
+      const text = `"${"x".repeat(bytes)}"`;
+      const rejection = { reason: "no", detail: "No." };
+      for (let nth = 0; nth < count; nth += 1) one.store.commit([request([{ text, rejection, deduplicate: false }])]);
+      passOver(one);
+    },
+    told(): [string, number][] {
+      vi.advanceTimersByTime(60);
+      return gone.splice(0).map(({ area, count }) => [area, count]);
+    },
+  };
+}
+
+test("old messages go in slices of 200 a millisecond apart, and it looks again every ten seconds", () => {
+  const { upkeep, used, commit, messages, told } = startUpkeep({ maxMessages: 100 });
+  commit(550);
+  upkeep.start();
+  expect(messages()).toBe(350);
+  vi.advanceTimersByTime(1);
+  expect(messages()).toBe(150);
+  vi.advanceTimersByTime(1);
+  expect(messages()).toBe(100);
+  expect(told()).toEqual([
+    ["messages", 450],
+    ["profiles", 3],
+  ]);
+  used.maxMessages = 99;
+  vi.advanceTimersByTime(9900);
+  expect(messages()).toBe(100);
+  vi.advanceTimersByTime(100);
+  expect(messages()).toBe(99);
+  expect(told().map(([area]) => area)).toEqual(["messages", "profiles"]);
+  vi.advanceTimersByTime(30_000);
+  expect(told()).toEqual([]);
+});
+
+test("those go that are older than their age in wall-clock time, and none when nothing is limited", () => {
+  const { upkeep, used, commit, messages } = startUpkeep();
+  commit(1, 5000);
+  commit(1, 3000);
+  upkeep.start();
+  expect(messages()).toBe(2);
+  used.maxAgeMs = 15_000;
+  vi.advanceTimersByTime(10_000);
+  expect(messages()).toBe(2);
+  vi.advanceTimersByTime(10_000);
+  expect(messages()).toBe(0);
+});
+
+test("what the store refuses is reported, and tried again after ten seconds", () => {
+  const { upkeep, db, commit, messages, reported } = startUpkeep({ maxMessages: 1 });
+  commit(3);
+  db.exec("CREATE TRIGGER locked BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'locked'); END");
+  upkeep.start();
+  expect([reported, messages()]).toEqual([[expect.objectContaining({ message: "locked" })], 3]);
+  db.exec("DROP TRIGGER locked");
+  vi.advanceTimersByTime(9_999);
+  expect(messages()).toBe(3);
+  vi.advanceTimersByTime(1);
+  expect(messages()).toBe(1);
+});
+
+test("rejected messages beyond their quota go as soon as there are any, and never below it", async () => {
+  const { upkeep, store, used, reject, told } = startUpkeep({ maxRejectedBytes: 5_000_000 });
+  reject(10, 100_000);
+  upkeep.kick();
+  await nextTurn();
+  expect(told()).toEqual([]);
+  used.maxRejectedBytes = 500_000;
+  upkeep.kick();
+  upkeep.kick();
+  expect(store.rejectedBytes()).toBeGreaterThan(500_000);
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(store.rejectedBytes()).toBeLessThanOrEqual(500_000);
+  expect(store.rejectedBytes()).toBeGreaterThan(300_000);
+  const [first, ...rest] = told();
+  expect([first?.[0], rest]).toEqual(["messages", [["profiles", 1]]]);
+  reject(5, 100_000);
+  upkeep.kick();
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(store.rejectedBytes()).toBeLessThanOrEqual(500_000);
+});
+
+test("the look every ten seconds finds rejected messages as well", async () => {
+  const { upkeep, store, used, reject } = startUpkeep({ maxRejectedBytes: 5_000_000 });
+  reject(10, 100_000);
+  upkeep.start();
+  used.maxRejectedBytes = 500_000;
+  vi.advanceTimersByTime(10_000);
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(store.rejectedBytes()).toBeLessThanOrEqual(500_000);
+});
+
+test("a quota that cannot be kept because the store refuses is reported, and kept at the next look", async () => {
+  const { upkeep, db, store, reported, reject } = startUpkeep({ maxRejectedBytes: 500_000 });
+  reject(10, 100_000);
+  db.exec("CREATE TRIGGER locked BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'locked'); END");
+  upkeep.kick();
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(reported).toMatchObject([{ message: "locked" }]);
+  db.exec("DROP TRIGGER locked");
+  upkeep.kick();
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(store.rejectedBytes()).toBeLessThanOrEqual(500_000);
+});
+
+test("after a stop nothing is removed any more", async () => {
+  const { upkeep, commit, reject, messages } = startUpkeep({ maxMessages: 250, maxRejectedBytes: 500_000 });
+  commit(240);
+  reject(10, 100_000);
+  upkeep.kick();
+  upkeep.stop();
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(messages()).toBe(250);
+  upkeep.start();
+  upkeep.stop();
+  commit(300);
+  vi.advanceTimersByTime(20_000);
+  expect([messages(), vi.getTimerCount()]).toEqual([550, 0]);
+});
+
+test("retention goes on after the store could not say how much was rejected, and a commit that asks does not fail", () => {
+  const { upkeep, store, commit, messages, reported } = startUpkeep({ maxMessages: 1 });
+  commit(3);
+  const broken = new Error("disk I/O error");
+  const asked = vi.spyOn(store, "rejectedBytes").mockImplementation(() => {
+    throw broken;
+  });
+  upkeep.kick();
+  upkeep.start();
+  expect([reported, messages()]).toEqual([[broken, broken], 1]);
+  asked.mockRestore();
+  commit(3);
+  vi.advanceTimersByTime(10_000);
+  expect([reported.length, messages()]).toEqual([2, 1]);
+});

@@ -1,5 +1,0 @@
-/** `npm run build` */
-
-import { buildIfStale } from "./build.ts";
-
-await buildIfStale();

@@ -1,5 +1,0 @@
-/** `npm run build:desktop` */
-
-import { buildDesktopIfStale } from "./build-desktop.ts";
-
-await buildDesktopIfStale();

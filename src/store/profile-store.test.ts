@@ -1,0 +1,269 @@
+import { describe, expect, test } from "vitest";
+import type { MessageRowId, ProfileId, SourceId } from "../domain/ids.ts";
+import { expectConsistent, openTestStore, request, tables } from "./store.fixture.ts";
+
+const row = (id: number): MessageRowId => id as MessageRowId;
+const source = (id: number): SourceId => id as SourceId;
+
+/** A profile with something in every table, and the rows of its messages. */
+function filled() {
+  const one = openTestStore();
+  const { store } = one;
+  store.commit([request(Array.from({ length: 9 }, () => ({})))]);
+  const make = (name: string, at: number): ProfileId => {
+    const profile = store.createProfile(at, name);
+    store.addIdentity(profile, { kind: "userId", value: name }, at, row(at));
+    store.addIdentity(profile, { kind: "anonymousId", value: `device of ${name}` }, at, row(at));
+    store.putTrait(profile, "plan", name, at, row(at));
+    store.addEvent(profile, "Bought", at, { by: name }, row(at));
+    store.touch(profile, { firstAt: at, lastAt: at, events: 1 });
+    store.putGroup(profile, "acme", { by: name }, at);
+    store.addSource(profile, source(at));
+    store.addHistory(profile, at, "created", name, row(at));
+    return profile;
+  };
+  return { one, store, make };
+}
+
+test("a profile shows everything that was put into it, in order", () => {
+  const { one, store, make } = filled();
+  const ada = make("ada", 5);
+  const bob = make("bob", 6);
+  store.addIdentity(ada, { kind: "userId", value: "ada-2" }, 4, row(3));
+  store.addIdentity(ada, { kind: "userId", value: "ada-0" }, 4, row(2));
+  store.putTrait(ada, "city", null, 7, row(7));
+  for (const [id, event, at] of [
+    [1, "Bought", 3],
+    [2, "Bought", 5],
+    [3, "Viewed", 5],
+    [4, "Asked", 9],
+  ] as const)
+    store.addEvent(ada, event, at, { id }, row(id));
+  store.touch(ada, { firstAt: 3, lastAt: 9, events: 4 });
+  store.addHistory(ada, 6, "identified", "more", row(6));
+  expect(store.profileDetails(ada)).toEqual({
+    id: ada,
+    userId: "ada",
+    anonymousId: "device of ada",
+    firstSeenAt: 3,
+    lastSeenAt: 9,
+    events: 5,
+    traits: { plan: "ada" },
+    identities: [
+      { kind: "userId", value: "ada-0", since: 4, messageId: 2 },
+      { kind: "userId", value: "ada-2", since: 4, messageId: 3 },
+      { kind: "userId", value: "ada", since: 5, messageId: 5 },
+      { kind: "anonymousId", value: "device of ada", since: 5, messageId: 5 },
+    ],
+    traitList: [
+      { name: "city", value: null, at: 7, messageId: 7 },
+      { name: "plan", value: "ada", at: 5, messageId: 5 },
+    ],
+    groups: [{ groupId: "acme", traits: { by: "bob" }, at: 5 }],
+    eventList: [
+      { event: "Asked", count: 1, firstAt: 9, lastAt: 9, lastProperties: { id: 4 }, lastMessageId: 4 },
+      { event: "Bought", count: 3, firstAt: 3, lastAt: 5, lastProperties: { by: "ada" }, lastMessageId: 5 },
+      { event: "Viewed", count: 1, firstAt: 5, lastAt: 5, lastProperties: { id: 3 }, lastMessageId: 3 },
+    ],
+    sourceIds: [5],
+    history: [
+      { at: 5, kind: "created", detail: "ada", messageId: 5 },
+      { at: 6, kind: "identified", detail: "more", messageId: 6 },
+    ],
+  });
+  store.touch(ada, { firstAt: 8, lastAt: 8, events: 0 });
+  expect(store.profileDetails(ada)).toMatchObject({ firstSeenAt: 3, lastSeenAt: 9, events: 5 });
+  expect([store.user(ada), store.userIdsOf(ada).toSorted(), store.sourcesThatKnow(bob)]).toEqual(["ada", ["ada", "ada-0", "ada-2"], [6]]);
+  expect(store.profileDetails(99 as ProfileId)).toBeNull();
+  expectConsistent(one.db);
+});
+
+test("an identity is found by its kind, and belongs to the profile that had it last", () => {
+  const { store, make } = filled();
+  const [ada, bob] = [make("ada", 1), make("bob", 2)];
+  expect(store.profileOf({ kind: "userId", value: "ada" })).toBe(ada);
+  expect(store.profileOf({ kind: "anonymousId", value: "ada" })).toBeNull();
+  expect([store.profileWithUser("ada"), store.profileWithUser("device of ada"), store.profileWithUser("eve")]).toEqual([ada, null, null]);
+  store.addIdentity(bob, { kind: "anonymousId", value: "device of ada" }, 7, row(7));
+  expect(store.profileOf({ kind: "anonymousId", value: "device of ada" })).toBe(bob);
+  expect(store.profileDetails(bob)?.identities.at(-1)).toEqual({ kind: "anonymousId", value: "device of ada", since: 7, messageId: 7 });
+  store.setUser(bob, "robert");
+  expect([store.user(bob), store.user(store.createProfile(1, null))]).toEqual(["robert", null]);
+});
+
+test("a trait is as the newest message says, and the newer row where two are as new; it says whether that is another value", () => {
+  const { store } = filled();
+  const ada = store.createProfile(1, null);
+  const put = (value: string | null, at: number, id: number): unknown[] => [
+    store.putTrait(ada, "plan", value, at, row(id)),
+    store.profileDetails(ada)?.traitList.map((trait) => [trait.value, trait.at, trait.messageId])[0],
+  ];
+  expect(put(null, 1, 1)).toEqual([false, [null, 1, 1]]);
+  expect(put("a", 2, 5)).toEqual([true, ["a", 2, 5]]);
+  expect(put("b", 1, 9)).toEqual([false, ["a", 2, 5]]);
+  expect(put("b", 2, 4)).toEqual([false, ["a", 2, 5]]);
+  expect(put("b", 2, 5)).toEqual([true, ["b", 2, 5]]);
+  expect(put("b", 2, 6)).toEqual([false, ["b", 2, 6]]);
+  expect(put("c", 3, 2)).toEqual([true, ["c", 3, 2]]);
+});
+
+test("each trait of a group is as its newest message says, and gone with null", () => {
+  const { store } = filled();
+  const [ada, bob] = [store.createProfile(1, null), store.createProfile(1, null)];
+  const group = (profile: ProfileId) => store.profileDetails(profile)?.groups;
+  store.putGroup(ada, "acme", { a: 1, b: 1 }, 5);
+  store.putGroup(ada, "acme", { a: 2, c: 2 }, 4);
+  expect(group(ada)).toEqual([{ groupId: "acme", traits: { a: 1, b: 1, c: 2 }, at: 5 }]);
+  store.putGroup(bob, "acme", { a: 3, b: null }, 5);
+  expect(group(ada)).toEqual([{ groupId: "acme", traits: { a: 3, c: 2 }, at: 5 }]);
+  store.putGroup(ada, "acme", {}, 6);
+  store.putGroup(ada, "none", {}, 6);
+  expect([group(ada)?.map(({ at }) => at), group(bob)?.map(({ at }) => at)]).toEqual([[6, 6], [5]]);
+});
+
+describe("two profiles merged", () => {
+  test("are one with everything of both, and of each trait the newer value", () => {
+    const { one, store, make } = filled();
+    const [ada, bob, eve] = [make("ada", 2), make("bob", 4), make("eve", 9)];
+    const before = store.profileDetails(eve);
+    store.putTrait(ada, "newer", "ada", 5, row(1));
+    store.putTrait(bob, "newer", "bob", 4, row(9));
+    store.putTrait(ada, "same", "ada", 5, row(2));
+    store.putTrait(bob, "same", "bob", 5, row(1));
+    store.putTrait(ada, "equal", "ada", 5, row(1));
+    store.putTrait(bob, "equal", "bob", 5, row(1));
+    store.putTrait(ada, "own", "ada", 1, row(1));
+    store.addSource(ada, source(4));
+    expect(store.merge(ada, bob)).toEqual({ events: 1 });
+    expect(store.profileDetails(ada)).toBeNull();
+    expect(store.profileDetails(bob)).toMatchObject({
+      firstSeenAt: 2,
+      lastSeenAt: 4,
+      events: 2,
+      traits: { plan: "bob", newer: "ada", same: "ada", equal: "bob", own: "ada" },
+      groups: [{ groupId: "acme", at: 4 }],
+      eventList: [{ count: 2, lastMessageId: 4 }],
+      sourceIds: [2, 4],
+      history: [{ detail: "ada" }, { detail: "bob" }],
+    });
+    expect(store.userIdsOf(bob).toSorted()).toEqual(["ada", "bob"]);
+    expect(store.profileDetails(eve)).toEqual(before);
+    expectConsistent(one.db);
+    const more = store.createProfile(1, null);
+    store.putGroup(more, "acme", {}, 7);
+    store.merge(more, bob);
+    expect(store.profileDetails(bob)).toMatchObject({ firstSeenAt: 1, groups: [{ at: 7 }] });
+  });
+
+  test("are removed with everything, and nothing of another", () => {
+    const { one, store, make } = filled();
+    make("ada", 2);
+    const before = tables(one);
+    store.removeProfile(make("bob", 4));
+    const after = tables(one);
+    for (const name of ["groups", "sqlite_sequence", "sqlite_stat1"]) delete after[name];
+    expect(before).toMatchObject(after);
+  });
+});
+
+describe("facts", () => {
+  test("are the traits and events that are asked for: of events those within the time, the newest so many", () => {
+    const { store } = filled();
+    const ada = store.createProfile(1, null);
+    store.putTrait(ada, "plan", "pro", 3, row(1));
+    store.putTrait(ada, "city", "Bonn", 4, row(1));
+    for (const [id, at] of [10, 20, 20, 30].entries()) store.addEvent(ada, "Bought", at, { id: id + 1 }, row(id + 1));
+    const ask = (withinMs: number | null, newest: number | null, properties = true) =>
+      store
+        .facts(ada, { traits: new Set(), events: new Map([["Bought", { withinMs, newest, properties }]]) }, 40)
+        .events.get("Bought")
+        ?.map(({ at, properties, messageId }) => [at, properties, Number(messageId)]);
+    const all = [10, 20, 20, 30].map((at, place) => [at, { id: place + 1 }, place + 1]);
+    expect(ask(null, null)).toEqual(all);
+    expect(ask(30, null)).toEqual(all.slice(1));
+    expect(ask(31, null)).toEqual(all);
+    expect(ask(null, 2)).toEqual(all.slice(2));
+    expect(ask(null, 1, false)).toEqual([[30, {}, 4]]);
+    expect(ask(10, null)).toBeUndefined();
+    const { traits, events } = store.facts(ada, { traits: new Set(["city", "none"]), events: new Map() }, 40);
+    expect([[...traits], [...events]]).toEqual([[["city", { value: "Bonn", at: 4 }]], []]);
+  });
+});
+
+describe("messages to follow", () => {
+  test("are those that were accepted from clients, in slices, each with its own bytes", () => {
+    const { store } = openTestStore();
+    const rejection = { reason: "missing_event", detail: "No." };
+    store.commit([
+      request([
+        { messageId: "a", userId: "ada", event: "Bought", text: '{"n":1}' },
+        { rejection, text: '{"n":2}' },
+        { messageId: "a", text: '{"n":3}' },
+        { type: "delete", text: '{"n":4}' },
+      ]),
+      request([
+        { replayOf: row(1), text: '{"n":5}' },
+        { computed: true, text: '{"n":6}' },
+        { warnings: ["Odd."], text: '{"n":7}', anonymousId: "device", type: "page" },
+        { text: "[8]" },
+      ]),
+      request([{ text: "no JSON" }]),
+    ]);
+    expect(store.followed()).toEqual({ upTo: 0, newest: 9 });
+    const slices: unknown[] = [];
+    for (let rows = 1; rows > 0;) {
+      const slice = store.nextToFollow(4);
+      rows = slice.rows;
+      slices.push([slice.rows, slice.upTo, [...slice.messages].map(({ id, members }) => [Number(id), members])]);
+      store.markFollowed(slice.upTo);
+    }
+    expect(slices).toEqual([
+      [4, 4, [[1, { n: 1 }]]],
+      [
+        4,
+        8,
+        [
+          [7, { n: 7 }],
+          [8, null],
+        ],
+      ],
+      [1, 9, [[9, null]]],
+      [0, 9, []],
+    ]);
+    expect(store.followed()).toEqual({ upTo: 9, newest: 9 });
+    store.markFollowed(row(0));
+    const [first, second] = store.nextToFollow(9).messages;
+    expect(first).toMatchObject({ sourceId: 1, type: "track", userId: "ada", anonymousId: null, event: "Bought" });
+    expect(second).toMatchObject({ type: "page", userId: null, anonymousId: "device", event: null });
+  });
+
+  test("are known by their number also when retention has taken the newest", () => {
+    const { store } = openTestStore();
+    store.markFollowed(row(12));
+    expect(store.followed()).toEqual({ upTo: 12, newest: 12 });
+  });
+});
+
+test("a profile is shown with a thousand of each, in a list with a hundred traits", () => {
+  const { one, store } = filled();
+  const ada = store.createProfile(1, "ada");
+  store.atomically(() => {
+    const event = one.db.prepare("INSERT INTO profile_events VALUES (?, ?, ?, ?, '{}')");
+    for (let n = 1; n <= 1001; n += 1) {
+      const name = String(n).padStart(4, "0");
+      store.addIdentity(ada, { kind: "anonymousId", value: name }, n, row(n));
+      if (n <= 101) store.putTrait(ada, name, n, 1, row(1));
+      event.run(n, ada, name, n);
+      store.putGroup(ada, name, {}, n);
+      store.addHistory(ada, n, "identified", name, row(n));
+    }
+  });
+  const details = store.profileDetails(ada);
+  expect([details?.identities.length, details?.groups.length, details?.eventList.length, details?.history.length]).toEqual(
+    Array(4).fill(1000),
+  );
+  expect([details?.eventList[0]?.event, details?.eventList.at(-1)?.event]).toEqual(["1001", "0002"]);
+  expect([details?.history[0]?.detail, details?.history.at(-1)?.detail]).toEqual(["0002", "1001"]);
+  expect(Object.keys(details?.traits ?? {})).toHaveLength(101);
+  expect(Object.keys(store.profiles({}, 1, null).items[0]?.traits ?? {})).toHaveLength(100);
+});

@@ -95,7 +95,7 @@ ${attempts}
   ✗ 00:00:40  By now it should be there: expect requests of userId u_2
       b.yaml:12:9
       expected  at least one request
-      actual    of 3 requests not one was chosen
+      actual    of 3 requests, none was selected
 ${[request, request, request].join("\n")}
   ✓ 00:00:40  expect deliveries: state waiting`);
   });
@@ -113,7 +113,7 @@ ${[request, request, request].join("\n")}
     expect(out).toContain(
       "  e.yaml:1:7  name must be a text, but it is 1.\n  e.yaml:2:8  steps must be a list with at least one step, but it is an empty list.\n",
     );
-    expect(out).toContain("      c.yaml:3:5  No delivery is there to retry: of 0 not one was chosen.\n  – 00:00:00  advance 1h\n");
+    expect(out).toContain("      c.yaml:3:5  There is no delivery to retry: of 0, none was selected.\n  – 00:00:00  advance 1h\n");
     expect(out).toMatch(/2 passed, 2 failed, 1 unusable {2}5 scenarios in/);
     expect(code).toBe(1);
   });
@@ -184,7 +184,7 @@ ${[request, request, request].join("\n")}
     [[], 2, "", "hookyard run needs at least one scenario file."],
     [["a.yaml", "--sede", "1"], 2, "", "Unknown option '--sede'"],
     [["a.yaml", "--seed", "x"], 2, "", "--seed needs a whole number."],
-    [["a.yaml", "a.yaml"], 2, "", "a.yaml is there twice."],
+    [["a.yaml", "a.yaml"], 2, "", "a.yaml appears twice."],
     [["--help"], 0, "Usage: hookyard run FILE…", ""],
   ])("answers %j with %i", async (args, wanted, output, error) => {
     const { code, out, err } = await run(...args);

@@ -2,7 +2,7 @@
 
 import type { Json } from "../domain/json.ts";
 import { briefOf, did, fail, mustAccept, mustSurvive, pass, warn, type Check, type Outcome } from "./outcome.ts";
-import { isAccepted, isCrash } from "../receiver/request.ts";
+import { isAccepted } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
 
 /** The documented deadline of the hosted service. */
@@ -309,53 +309,3 @@ function refusedFor(what: string): (sent: Recorded) => Outcome {
       `The receiver ${did(sent)} to ${what}. A 4xx is not retried, so such messages are lost. Answer 2xx and keep what you can use.`,
     );
 }
-
-type BadRequest = { id: string; title: string; what: string; send(probe: Probe): Promise<Recorded>; accepted: string };
-
-const badRequests: BadRequest[] = [
-  {
-    id: "bad-json",
-    title: "Refuses a body that is not JSON",
-    what: "a signed body that is not JSON",
-    send: (probe) => probe.deliver('{"version":1,"type":"track","event":"Order Comp'),
-    accepted: "It said that it had accepted a body that it cannot read. Answer 400.",
-  },
-  {
-    id: "empty-body",
-    title: "Refuses an empty body",
-    what: "an empty body",
-    send: (probe) => probe.deliver(""),
-    accepted: "It said that it had accepted a message, and there was none. Answer 400.",
-  },
-  {
-    id: "get",
-    title: "Refuses GET",
-    what: "a GET",
-    send: (probe) => probe.deliver("", { method: "GET" }),
-    accepted: "Health checks and crawlers use GET; a receiver that answers 2xx to it hides a wrong configuration. Answer 405.",
-  },
-  {
-    id: "wrong-content-type",
-    title: "Refuses another content type",
-    what: "a message sent as text/plain",
-    send: (probe) => probe.deliver(probe.track(probe.token()), { headers: { "Content-Type": "text/plain" } }),
-    accepted: "It does no harm with a checked signature. A strict receiver answers 415.",
-  },
-];
-
-export const badRequestChecks: Check[] = badRequests.map(({ id, title, what, send, accepted }) => ({
-  id,
-  title,
-  group: "Bad requests",
-  answers: "no crash",
-  phase: "alone",
-  async run(probe) {
-    const sent = await send(probe);
-    if (isCrash(sent))
-      return fail(
-        briefOf(sent),
-        `The receiver ${did(sent)} to ${what}. A server error says that the sender should try again, for four hours. Answer 400.`,
-      );
-    return isAccepted(sent) ? warn(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${accepted}`) : pass(briefOf(sent));
-  },
-}));

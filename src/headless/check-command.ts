@@ -30,7 +30,7 @@ A check sends several hundred messages. Use it on a receiver that may keep or fo
   --scenarios DIR        Write a scenario there for each failed check: hookyard run shows the failure again.
   --help                 This text.
 
-Ends with 0 when no check failed, with 1 when one did, and with 2 when it could not run.`;
+Exit code: 0 when no check failed, 1 when one did, 2 when it could not run.`;
 
 type Flags = CheckOptions & {
   json: string | undefined;

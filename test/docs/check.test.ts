@@ -53,5 +53,5 @@ test("the right receiver fails none, and gets the two warnings", async () => {
 test("the page names every check", () => {
   const [, table = ""] = /## All checks\n([^]*)$/.exec(page) ?? [];
   const named = [...table.matchAll(/`([a-z-]+)`/g)].map(([, id]) => id).filter((id) => checks.some((check) => check.id === id));
-  expect(named.toSorted()).toEqual(checks.map(({ id }) => id).toSorted());
+  expect(new Set(named)).toEqual(new Set(checks.map(({ id }) => id)));
 });

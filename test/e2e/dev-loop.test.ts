@@ -102,7 +102,7 @@ test("an edit of the engine restarts it on its ports, and the open page goes on 
   await frame.clock.waitFor();
   await page.evaluate("window.isSamePage = true");
 
-  copy.edit("src/headless/http-api.ts", "There is no call at this path.", "Nobody answers this call.");
+  copy.edit("src/headless/http-api.ts", "No call has this path.", "Nobody answers this call.");
   await expect.poll(async () => (await loop.call("/api/nothing")).text()).toContain("Nobody answers this call.");
   expect((await fetch(`${loop.ingest}/v1/batch`, { method: "POST", body: "{}" })).status).toBe(400);
   await frame.mode("paused").click();

@@ -21,6 +21,10 @@ const commands: Record<string, Command> = {
     summary: "Runs scenario files.",
     run: async (options) => (await import("./run-command.ts")).runCommand(options),
   },
+  check: {
+    summary: "Checks a receiver of yours: answers, signatures, duplicates, lost answers, connections.",
+    run: async (options) => (await import("./check-command.ts")).checkCommand(options),
+  },
   doctor: {
     summary: "Checks a data directory, even while Hookyard uses it. Changes nothing.",
     run: async (options) => (await import("./data-commands.ts")).doctorCommand(options),

@@ -7,15 +7,18 @@ const cli = fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url))
 
 type Ended = { code: number | null; out: string; err: string };
 
-export function runHookyard(args: string[], options: { cwd?: string } = {}): Promise<Ended> {
+export function runHookyard(args: string[], options: { cwd?: string; env?: Record<string, string> } = {}): Promise<Ended> {
   return startHookyard(args, options).ended;
 }
 
 export function startHookyard(
   args: string[],
-  { cwd }: { cwd?: string } = {},
+  { cwd, env }: { cwd?: string; env?: Record<string, string> } = {},
 ): { ended: Promise<Ended>; errSays(pattern: RegExp): Promise<string>; end(): void } {
-  const child = spawn(process.execPath, [cli, ...args], { ...(cwd === undefined ? {} : { cwd }), env: { ...process.env, NO_COLOR: "1" } });
+  const child = spawn(process.execPath, [cli, ...args], {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...process.env, NO_COLOR: "1", ...env },
+  });
   let out = "";
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));

@@ -8,6 +8,7 @@ import { members } from "./members.ts";
 import { wantedVerbs } from "./sentences.ts";
 import { destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
 import { audience, computedTrait, userIds, change, creation } from "./change-schema.ts";
+import { requestStep } from "./request-schema.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
@@ -80,9 +81,22 @@ const expectStep = members({
   name: stepName,
 });
 
-export const verbs = ["send", "post", "advance", "change", "create", "sync", "delete", "lift", "retry", "cancel", "expect"] as const;
+export const verbs = [
+  "send",
+  "post",
+  "advance",
+  "change",
+  "create",
+  "sync",
+  "delete",
+  "lift",
+  "retry",
+  "cancel",
+  "request",
+  "expect",
+] as const;
 export type Verb = (typeof verbs)[number];
-const step = z.union([send, post, advance, changeStep, create, sync, deleteStep, lift, retry, cancel, expectStep], {
+const step = z.union([send, post, advance, changeStep, create, sync, deleteStep, lift, retry, cancel, requestStep, expectStep], {
   error: wantedVerbs(verbs),
 });
 

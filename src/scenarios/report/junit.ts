@@ -82,18 +82,18 @@ function messageOf({ text, expected, actual }: ScenarioExpectationResult): strin
   return `${text}: expected ${expected}, actual ${actual}`;
 }
 
-function seconds(ms: number): string {
+export function seconds(ms: number): string {
   return (ms / 1000).toFixed(3);
 }
 
-function element(name: string, attributes: Record<string, string | number>, content?: string): string {
+export function element(name: string, attributes: Record<string, string | number>, content?: string): string {
   const list = Object.entries(attributes).map(([key, value]) => ` ${key}="${escaped(String(value)).replace(/\s/g, " ")}"`);
   if (content === undefined) return `<${name}${list.join("")}/>\n`;
   return `<${name}${list.join("")}>${content}</${name}>\n`;
 }
 
 /** XML has no way to write most control characters and lone halves of surrogate pairs, not even escaped. */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text
     .toWellFormed()
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")

@@ -43,11 +43,19 @@ export function stepPhrase(verb: Verb, step: JsonObject): string {
     case "retry":
     case "cancel":
       return cut(`${verb} deliveries of ${members(said, " or ")}`);
+    case "request":
+      return cut(requestPhrase(said));
     case "expect":
       return "expect";
     default:
       return cut(`${verb} ${plain(said)}`);
   }
+}
+
+function requestPhrase(said: Json): string {
+  const { url, method = "POST", body: _body, headers: _headers, answers: _answers, ...how } = isObject(said) ? said : {};
+  const manner = Object.keys(how).length === 0 ? "" : `, ${members(how)}`;
+  return `request ${plain(method)} ${plain(url ?? "")}${manner}`;
 }
 
 function changePhrase([kind, things]: [string, Json]): string {

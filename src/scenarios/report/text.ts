@@ -97,7 +97,7 @@ function placeText({ file }: ScenarioReport, { line, column }: { line: number; c
 }
 
 /** Names and values come from files and from receivers: what a terminal would obey is shown as an escape. */
-function shown(text: string): string {
+export function shown(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -108,6 +108,7 @@ export async function runScenario({ read, pipeline, seed, file, onReport, onStep
     reportSteps(report.steps.with(index, result));
     onStep?.(result);
   }
+  session.requests.close();
   const { now } = await pipeline.call("clock.get", {});
   return { ...report, state: report.steps.every(({ state }) => state === "passed") ? "passed" : "failed", endedAt: now };
 }
@@ -215,6 +216,7 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
     return {
       outcome: `${await session.act(() => session.withDeliveries("cancel", (delivery) => choosesDelivery(step.cancel, delivery)))} cancelled`,
     };
+  if ("request" in step) return session.requests.take(step);
   if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };
   return {};
 }

@@ -19,6 +19,7 @@ import {
   type EndpointAddress,
 } from "./drafts.ts";
 import { createHistoryReader, type History, type SeenDelivery } from "./history.ts";
+import { Requests } from "./request.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
 type Computed = { kind: "audiences" | "computedTraits"; id: string; key: string; sourceId: string };
@@ -27,6 +28,8 @@ type FileSource = NonNullable<Scenario["sources"]>[string];
 export class Session {
   readonly pipeline: ScenarioPipeline;
   readonly startedAt: number;
+  /** To receivers that are not Hookyard's. */
+  readonly requests = new Requests();
   readonly #sources = new Map<string, string>();
   readonly #endpoints = new Map<string, { id: string } & EndpointAddress>();
   readonly #destinations = new Map<string, { id: string; sharedSecret: string | null }>();

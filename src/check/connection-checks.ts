@@ -1,0 +1,150 @@
+/** Checks of connections: kept, fresh, slow, many at once, and under load. */
+
+import { pause } from "../receiver/wire.ts";
+import { deadlineMs, tooSlow } from "./messages.ts";
+import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
+import { type Probe, type Recorded } from "./probe.ts";
+
+/** Enough to show a receiver that closes, leaks or mixes up connections, and what a slow one can answer meanwhile. */
+function howMany(probe: Probe): number {
+  return Math.max(4, Math.min(20, Math.floor(6_000 / Math.max(1, probe.receiver.usualMs))));
+}
+
+const load = { requests: 200, atOnce: 20 };
+const connectionsAtOnce = 100;
+
+async function inSequence(probe: Probe, connection: "kept" | "close"): Promise<Recorded[]> {
+  const sent: Recorded[] = [];
+  for (let nth = 0; nth < howMany(probe); nth += 1) {
+    const one = await probe.send(probe.track(probe.token()), { connection });
+    sent.push(one);
+    if (one.outcome === "timeout") break;
+  }
+  return sent;
+}
+
+/** One bad answer among good ones can be chance, the same failure at the second round is not. */
+async function mustAllBeAccepted(probe: Probe, connection: "kept" | "close", where: string): Promise<Outcome> {
+  for (let round = 0; ; round += 1) {
+    const sent = await inSequence(probe, connection);
+    const failed = sent.find((one) => !isAccepted(one) || one.error !== null);
+    if (failed === undefined) return pass(`${sent.length} of ${sent.length}`);
+    if (round === 0) continue;
+    return fail(
+      `${briefOf(failed)}, request ${sent.indexOf(failed) + 1}`,
+      `The receiver ${did(failed)} to request ${sent.indexOf(failed) + 1} of ${sent.length} ${where}. All of them were valid.`,
+    );
+  }
+}
+
+async function checkLoad(probe: Probe): Promise<Outcome> {
+  const sent: Recorded[] = [];
+  let left = load.requests;
+  let slow: Recorded | undefined;
+  await Promise.all(
+    Array.from({ length: load.atOnce }, async () => {
+      while (left > 0 && slow === undefined) {
+        left -= 1;
+        const one = await probe.send(probe.track(probe.token()));
+        sent.push(one);
+        if (one.outcome === "timeout" || one.durationMs > deadlineMs) slow = one;
+      }
+    }),
+  );
+  if (slow !== undefined) return tooSlow(slow, ` with ${load.atOnce} requests at a time`);
+  const lost = sent.filter(({ status }) => status === null);
+  if (lost[0] !== undefined)
+    return fail(
+      `${lost.length} of ${sent.length} without an answer`,
+      `The receiver ${did(lost[0])} under ${load.atOnce} requests at a time.`,
+    );
+  const slowest = Math.round(Math.max(...sent.map(({ durationMs }) => durationMs)));
+  const refused = sent.filter((one) => !isAccepted(one));
+  if (refused[0] !== undefined)
+    return warn(
+      `${refused.length} of ${sent.length} refused`,
+      `The receiver ${did(refused[0])} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. The sender sends those again later.`,
+    );
+  return pass(`${slowest} ms`, `The slowest of ${sent.length} answers, ${load.atOnce} at a time, took ${slowest} ms.`);
+}
+
+async function checkManyConnections(probe: Probe): Promise<Outcome> {
+  const token = probe.token();
+  // The same message on every connection: what counts here is that each gets its answer.
+  const sent = await probe.sendAll(probe.track(token), { copies: connectionsAtOnce });
+  const failed = sent.filter((one) => isCrash(one) || one.error !== null);
+  const [first] = failed;
+  if (first === undefined) return pass(`${connectionsAtOnce} of ${connectionsAtOnce}`);
+  return fail(
+    `${failed.length} of ${connectionsAtOnce} failed`,
+    `With ${connectionsAtOnce} connections at once, ${failed.length} requests failed: the receiver ${did(first)}. A sender keeps up to 64 connections to a webhook, and there may be several senders.`,
+  );
+}
+
+export const connectionChecks: Check[] = [
+  {
+    id: "keep-alive",
+    title: "Answers again and again on one connection",
+    group: "Connections",
+    phase: "together",
+    run: (probe) => mustAllBeAccepted(probe, "kept", "on a connection that it kept open"),
+  },
+  {
+    id: "connection-per-request",
+    title: "Answers on a new connection for each request",
+    group: "Connections",
+    phase: "together",
+    run: (probe) => mustAllBeAccepted(probe, "close", "on a connection of its own"),
+  },
+  {
+    id: "slow-request",
+    title: "Reads a request that arrives slowly",
+    group: "Connections",
+    phase: "together",
+    async run(probe) {
+      const sent = await probe.deliver(probe.track(probe.token(), { properties: { text: "a body that arrives in pieces ".repeat(10) } }), {
+        slow: true,
+      });
+      if (isAccepted(sent)) return pass(briefOf(sent));
+      return fail(
+        briefOf(sent),
+        `The receiver ${did(sent)} to a valid message that arrived in small pieces over half a second. Read until the whole body is there: as many bytes as Content-Length says.`,
+      );
+    },
+  },
+  {
+    id: "in-time-under-load",
+    title: "Answers within 5 s, 20 requests at a time",
+    group: "Answers",
+    phase: "load",
+    run: checkLoad,
+  },
+  {
+    id: "many-connections",
+    title: "Serves 100 connections at once",
+    group: "Connections",
+    phase: "load",
+    run: checkManyConnections,
+  },
+  {
+    id: "alive-after",
+    title: "Still answers after all of this",
+    group: "Connections",
+    phase: "last",
+    async run(probe) {
+      const token = probe.token();
+      let sent = await probe.deliver(probe.track(token));
+      // A supervisor may be starting it again.
+      for (let nth = 0; nth < 4 && sent.status === null; nth += 1) {
+        await pause(500);
+        sent = await probe.send(probe.track(token));
+      }
+      if (!isAccepted(sent))
+        return fail(briefOf(sent), `After all checks the receiver ${did(sent)} to a valid message that it accepted at the beginning.`);
+      if (probe.hasEffects && (await probe.countOf(token)) === 0)
+        return fail("without effect", `After all checks the receiver ${did(sent)} to a valid message, and it took no effect.`);
+      return pass(briefOf(sent));
+    },
+  },
+];

@@ -1,0 +1,275 @@
+/**
+ * Checks of effects: each message counts once, whatever happens to its requests. They compare what the receiver says it has done with
+ * what it was sent.
+ */
+
+import { pause } from "../receiver/wire.ts";
+import type { HangUpManner } from "../receiver/request.ts";
+import { briefOf, did, fail, pass, skipped, times, warn, type Check, type Outcome } from "./outcome.ts";
+import { isAccepted } from "../receiver/request.ts";
+import { type Probe } from "./probe.ts";
+
+const hour = 3_600_000;
+/** At most so many messages with a failed request are sent again. */
+const maxRetried = 20;
+
+/** Which token took effect other than once; of several the one that did it most often. */
+async function wrongly(probe: Probe, tokens: readonly string[]): Promise<{ count: number; token: string } | null> {
+  const effects = await probe.effects(tokens);
+  const wrong = tokens.map((token) => ({ token, count: effects.get(token)?.count ?? 0 })).filter(({ count }) => count !== 1);
+  wrong.sort((one, other) => other.count - one.count);
+  return wrong[0] ?? null;
+}
+
+async function checkDuplicate(probe: Probe): Promise<Outcome> {
+  const token = probe.token();
+  const body = probe.track(token);
+  const first = await probe.deliver(body);
+  if (!isAccepted(first)) return fail(briefOf(first), `The receiver ${did(first)} to a valid message.`);
+  const second = await probe.deliver(body);
+  const wrong = await wrongly(probe, [token]);
+  if (wrong !== null && wrong.count > 1)
+    return fail(
+      `took effect ${times(wrong.count)}`,
+      `The same message, sent twice, took effect ${times(wrong.count)}. A sender repeats a message whenever it misses the answer. Remember the messageId in the same transaction as the work.`,
+      "idempotency",
+    );
+  if (wrong !== null) return fail("no effect", "The message was answered 2xx twice and took no effect.", "idempotency");
+  if (!isAccepted(second))
+    return warn(
+      briefOf(second),
+      `The message took effect once, but the receiver ${did(second)} to its copy, so the sender counts it as failed. Answer 2xx to a message that has been done already.`,
+    );
+  return pass("one effect");
+}
+
+async function checkTogether(probe: Probe): Promise<Outcome> {
+  const tokens: string[] = [];
+  const { usualMs } = probe.receiver;
+  // At the same time, and while the first is being worked on: a gap between looking and remembering shows in one of these.
+  const apart = [0, 0, 0, 0, 1, 2, 5, usualMs / 4, usualMs / 2, (usualMs * 3) / 4];
+  const send = async (apartMs: number): Promise<void> => {
+    const token = probe.token();
+    tokens.push(token);
+    const body = probe.track(token);
+    const sent = await probe.sendAll(body, { copies: apartMs === 0 ? 3 : 2, apartMs: Math.min(apartMs, 1_000) });
+    if (!sent.some(isAccepted)) await probe.deliver(body);
+  };
+  const waiting = [...apart];
+  await Promise.all(
+    [1, 2, 3].map(async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next);
+    }),
+  );
+  const wrong = await wrongly(probe, tokens);
+  if (wrong === null) return pass("one effect");
+  if (wrong.count === 0)
+    return fail(
+      "no effect",
+      "Of two copies of a message at the same time, none took effect, although one was answered 2xx.",
+      "idempotency",
+    );
+  return fail(
+    `took effect ${times(wrong.count)}`,
+    `Copies of one message that arrived at the same time took effect ${times(wrong.count)}. The receiver looks whether it knows the messageId, and remembers it later: let a unique index decide instead.`,
+    "idempotency",
+  );
+}
+
+type Loss = { hangUp: HangUpManner; waitMs?: number };
+
+/** Each loss, then the retry, as the sender makes it. */
+async function checkRetryAfter(probe: Probe, losses: readonly Loss[], what: string): Promise<Outcome> {
+  const { usualMs } = probe.receiver;
+  const tokens: string[] = [];
+  await Promise.all(
+    losses.map(async (loss) => {
+      const token = probe.token();
+      tokens.push(token);
+      const body = probe.track(token);
+      await probe.send(body, loss);
+      // The receiver has the time to end what it began.
+      await pause(Math.max(200, usualMs * 2));
+      const retry = await probe.deliver(body);
+      // A receiver that is still busy with the first may say so.
+      if (!isAccepted(retry)) {
+        await pause(1_000);
+        await probe.deliver(body);
+      }
+    }),
+  );
+  const wrong = await wrongly(probe, tokens);
+  if (wrong === null) return pass("one effect");
+  if (wrong.count === 0)
+    return fail(
+      "no effect",
+      `A message took no effect although it was sent again after ${what}. The receiver remembers the messageId before the work is done, and takes the retry for a copy: remember it in the same transaction.`,
+      "idempotency",
+    );
+  return fail(
+    `took effect ${times(wrong.count)}`,
+    `The receiver did the work, ${what}, and the retry did the work again: the message took effect ${times(wrong.count)}. This happens each time a connection breaks after the handler has run.`,
+    "idempotency",
+  );
+}
+
+async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
+  const bodies = new Map<string, string>();
+  for (const { status, tokens, spec } of probe.receiver.sent) {
+    const [token] = tokens;
+    const isValid = spec.signature === undefined || spec.signature === "valid";
+    if (status !== null && status >= 500 && token !== undefined && isValid && (spec.method ?? "POST") === "POST")
+      bodies.set(token, spec.body);
+  }
+  const chosen = [...bodies].slice(0, maxRetried);
+  if (chosen.length === 0) return pass("no 5xx", `None of ${probe.receiver.sent.length} requests was answered 5xx.`);
+  await Promise.all(
+    chosen.map(async ([token, body]) => {
+      probe.name(token);
+      await probe.deliver(body);
+    }),
+  );
+  const wrong = await wrongly(
+    probe,
+    chosen.map(([token]) => token),
+  );
+  if (wrong === null || wrong.count < 2)
+    return pass(`${chosen.length} retried`, `Each message that was answered 5xx took effect once at most.`);
+  return fail(
+    `5xx, and took effect ${times(wrong.count)}`,
+    `The receiver answered 5xx to a message that it had done all the same, and did it again at the retry: ${times(wrong.count)} in all. Undo the work when it fails, or remember the messageId with it.`,
+    "idempotency",
+  );
+}
+
+async function checkOrder(probe: Probe): Promise<Outcome> {
+  const [user, newer, older] = [probe.token(), probe.token(), probe.token()];
+  const identify = (token: string, agoMs: number): string =>
+    JSON.stringify({
+      version: 1,
+      type: "identify",
+      messageId: `chk-${token}`,
+      timestamp: probe.time(agoMs),
+      userId: user,
+      traits: { token, plan: token },
+      context: {},
+    });
+  await probe.deliver(identify(newer, 0));
+  await probe.effects([newer]);
+  await probe.deliver(identify(older, hour));
+  const effects = await probe.effects([older], 0);
+  const shown = await probe.effects([newer, older], 0);
+  const [hasNewer, hasOlder] = [(shown.get(newer)?.count ?? 0) > 0, (effects.get(older)?.count ?? 0) + (shown.get(older)?.count ?? 0) > 0];
+  if (hasNewer && hasOlder) return skipped("The effects list both identifies, so they do not say which one counts.");
+  if (!hasNewer && !hasOlder) return skipped("The effects do not show traits.token.");
+  if (hasNewer) return pass("the newer one won");
+  return warn(
+    "the older one won",
+    "Two identifies of one user arrived in the reverse order, and the older one replaced the newer one. Order is not promised: compare the timestamp before you overwrite.",
+    "order",
+  );
+}
+
+export const exactlyOnceChecks: Check[] = [
+  {
+    id: "duplicate",
+    title: "The same message twice counts once",
+    group: "Exactly once",
+    needs: "effects",
+    answers: "any",
+    phase: "together",
+    run: checkDuplicate,
+  },
+  {
+    id: "duplicate-together",
+    title: "Copies at the same time count once",
+    group: "Exactly once",
+    needs: "effects",
+    answers: "any",
+    phase: "together",
+    run: checkTogether,
+  },
+  {
+    id: "retry-after-lost-answer",
+    title: "A retry after a lost answer counts once",
+    group: "Exactly once",
+    needs: "effects",
+    answers: "any",
+    phase: "together",
+    run: (probe) =>
+      checkRetryAfter(
+        probe,
+        [
+          { hangUp: "when-sent" },
+          { hangUp: "when-sent-reset" },
+          { hangUp: "while-working", waitMs: Math.min(2_000, probe.receiver.usualMs / 2) },
+          { hangUp: "at-first-byte" },
+          { hangUp: "when-sent" },
+          { hangUp: "when-sent-reset" },
+        ],
+        "its answer was lost",
+      ),
+  },
+  {
+    id: "retry-after-timeout",
+    title: "A retry after a late answer counts once",
+    group: "Exactly once",
+    needs: "effects",
+    answers: "any",
+    phase: "together",
+    run: (probe) =>
+      checkRetryAfter(
+        probe,
+        [100, 300, 1_000].map((waitMs) => ({ hangUp: "without-reading", waitMs: Math.max(waitMs, probe.receiver.usualMs / 2) })),
+        "its answer came too late",
+      ),
+  },
+  {
+    id: "failed-means-not-done",
+    title: "A message that was answered 5xx has not been done",
+    group: "Exactly once",
+    needs: "effects",
+    answers: "any",
+    phase: "last",
+    run: checkFailedMeansNotDone,
+  },
+  {
+    id: "order",
+    title: "The newer identify wins",
+    group: "Exactly once",
+    needs: "effects",
+    answers: "any",
+    phase: "together",
+    run: checkOrder,
+  },
+  {
+    id: "replayed-late",
+    title: "A copy of a message from four hours ago counts once",
+    group: "Exactly once",
+    needs: "effects",
+    answers: "any",
+    phase: "last",
+    async run(probe) {
+      const token = probe.token();
+      const body = probe.track(token, { timestamp: probe.time(4 * hour) });
+      await probe.deliver(body);
+      await probe.deliver(body);
+      // The very first message came before all the others of this run: a memory of the last few hundred has lost it.
+      const [first] = probe.receiver.sent;
+      const tokens = [token];
+      if (first !== undefined && isAccepted(first)) {
+        tokens.push(...first.tokens);
+        for (const one of first.tokens) probe.name(one);
+        await probe.deliver(first.spec.body);
+      }
+      const effects = await probe.effects(tokens);
+      const count = Math.max(...tokens.map((one) => effects.get(one)?.count ?? 0));
+      if (count < 2) return pass("one effect");
+      return warn(
+        `took effect ${times(count)}`,
+        "A copy of a message from four hours ago took effect again. A sender retries for four hours, so remember a messageId for longer than that.",
+        "idempotency",
+      );
+    },
+  },
+];

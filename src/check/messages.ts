@@ -1,0 +1,311 @@
+/** Checks of single messages: every type, and what a message of a real client may hold. */
+
+import type { Json } from "../domain/json.ts";
+import { briefOf, did, fail, mustAccept, mustSurvive, pass, warn, type Check, type Outcome } from "./outcome.ts";
+import { isAccepted } from "../receiver/request.ts";
+import { answerOf, type Probe, type Recorded } from "./probe.ts";
+
+/** The documented deadline of the hosted service. */
+export const deadlineMs = 5_000;
+
+export const answerChecks: Check[] = [
+  {
+    id: "answers",
+    title: "A valid, signed track is answered 2xx",
+    group: "Answers",
+    phase: "first",
+    async run(probe) {
+      const token = probe.token();
+      const sent = await probe.send(probe.track(token));
+      if (!isAccepted(sent)) return fail(briefOf(sent), whyRefused(sent));
+      const page = titleOfPage(sent);
+      if (page !== null)
+        return warn(
+          `${sent.status}, a web page`,
+          `The receiver answered ${sent.status} with an HTML page${page}. This address is probably that of a web page, not of a webhook.`,
+        );
+      return pass(briefOf(sent));
+    },
+  },
+  {
+    id: "in-time",
+    title: "Answers within 5 s",
+    group: "Answers",
+    phase: "first",
+    async run(probe) {
+      const sent: Recorded[] = [];
+      for (let nth = 0; nth < 2; nth += 1) sent.push(await probe.send(probe.track(probe.token())));
+      const slowest = sent.reduce((one, other) => (other.durationMs > one.durationMs ? other : one));
+      if (slowest.outcome === "timeout" || slowest.durationMs > deadlineMs) return tooSlow(slowest, "");
+      return pass(
+        `${Math.round(slowest.durationMs)} ms`,
+        `The slowest of ${sent.length} answers took ${Math.round(slowest.durationMs)} ms.`,
+      );
+    },
+  },
+];
+
+export function tooSlow({ durationMs, outcome }: Recorded, when: string): Outcome {
+  const seconds = `${(durationMs / 1000).toFixed(1)} s`;
+  const took = outcome === "timeout" ? `did not answer within ${seconds}` : `took ${seconds} to answer`;
+  return fail(
+    outcome === "timeout" ? `no answer in ${seconds}` : seconds,
+    `The receiver ${took}${when}. A sender waits 5 s, then it counts the attempt as failed and sends the message again. Store the message, answer, and do the work afterwards.`,
+    "answer-first",
+  );
+}
+
+function whyRefused(sent: Recorded): string {
+  const { status, responseHead, spec } = sent;
+  const location = /^location: *(.*?)\r?$/im.exec(responseHead)?.[1];
+  if (status === null) return sent.error?.message ?? "The receiver did not answer.";
+  if (status >= 300 && status < 400) {
+    const where = location === undefined ? "" : ` to ${location}`;
+    const login = /login|signin|auth|sso/i.test(location ?? "")
+      ? " That looks like a login page: let this path in without a session, and check the signature instead."
+      : "";
+    return `The receiver answered ${status}, a redirect${where}. Senders of webhooks do not follow redirects: use the address that it redirects to.${login}`;
+  }
+  const signed =
+    spec.signature === "valid"
+      ? "Is --secret the secret that the receiver has?"
+      : "Does it check signatures? Then give its shared secret with --secret.";
+  switch (status) {
+    case 401:
+    case 403:
+      return `The receiver refused a valid message with ${status}. ${signed} If it needs a header of its own, give it with --header "Name: value".`;
+    case 404:
+      return `The receiver answered 404: nothing listens at this path. Check the path of the URL.`;
+    case 405:
+      return `The receiver answered 405: it does not take POST at this path. Check the path of the URL.`;
+    default:
+      return `The receiver answered ${answerOf(sent)} to a valid track. Any status from 200 to 299 says that a message has been accepted.`;
+  }
+}
+
+/** Null when the answer is no HTML. */
+function titleOfPage({ responseHead, responseBody }: Recorded): string | null {
+  const text = Buffer.from(responseBody).toString("utf8");
+  // Many frameworks call every answer HTML.
+  if (!/^content-type: *text\/html/im.test(responseHead) || !/^\s*<(?:!doctype|html|head|title)/i.test(text)) return null;
+  const title = /<title[^>]*>([^<]{1,80})/i.exec(text)?.[1]?.trim();
+  return title === undefined ? "" : ` ("${title}")`;
+}
+
+type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+
+function messageOf(type: Type, token: string, timestamp: string): string {
+  const head = { version: 1, type, messageId: `chk-${token}`, timestamp };
+  const members: Record<Type, Record<string, Json>> = {
+    identify: { ...head, userId: token, traits: { token, email: `${token}@example.com` }, context: {} },
+    track: { ...head, userId: token, event: "Order Completed", properties: { token, total: 49.9 }, context: {} },
+    page: { ...head, userId: token, name: "Checkout", category: "Shop", properties: { token }, context: {} },
+    screen: { ...head, userId: token, name: "Cart", properties: { token }, context: {} },
+    group: { ...head, userId: token, traits: { token, name: "Analysts" }, groupId: `group-${token}`, context: {} },
+    alias: { ...head, "Previous ID": `before-${token}`, "User ID": token, context: {} },
+    delete: { type, userId: token, timestamp },
+  };
+  return JSON.stringify(members[type]);
+}
+
+async function checkTypes(probe: Probe): Promise<Outcome> {
+  const refused: string[] = [];
+  const accepted: { type: Type; token: string }[] = [];
+  const known = new Map<string, string>();
+  const send = async (type: Type, token: string): Promise<void> => {
+    const sent = await probe.deliver(messageOf(type, token, probe.time()));
+    if (isAccepted(sent)) accepted.push({ type, token });
+    else refused.push(`${type}: ${briefOf(sent)}`);
+  };
+  // Two, because a deletion has no messageId: a receiver that remembers its absence drops the second.
+  const deleted = [probe.token(), probe.token()];
+  const sendDeletions = async (): Promise<void> => {
+    for (const token of deleted) {
+      // There has to be somebody to delete.
+      await probe.deliver(messageOf("identify", token, probe.time()));
+      if (probe.hasEffects) known.set(token, (await probe.effects([token], 0)).get(token)?.found.join("\n") ?? "");
+    }
+    for (const token of deleted) await send("delete", token);
+  };
+  const sendOthers = async (list: readonly Type[]): Promise<void> => {
+    for (const type of list) await send(type, probe.token());
+  };
+  await Promise.all([sendOthers(["identify", "track", "page"]), sendOthers(["screen", "group", "alias"]), sendDeletions()]);
+  const ignored = probe.hasEffects ? await withoutEffect(probe, accepted, known) : [];
+  if (refused.length > 0)
+    return fail(
+      refused.join(", "),
+      `The receiver does not accept every type of message: ${refused.join("; ")}. Webhooks get all seven. A type that it has no use for is best answered 200.`,
+    );
+  if (ignored.length > 0)
+    return fail(
+      `${ignored.join(", ")} without effect`,
+      `The receiver answered 2xx to ${ignored.join(", ")}, and the effects do not show it. The sender will not send it again, so it is lost.`,
+    );
+  return pass("all seven");
+}
+
+async function withoutEffect(
+  probe: Probe,
+  accepted: readonly { type: Type; token: string }[],
+  known: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const others = accepted.filter(({ type }) => type !== "delete");
+  const effects = await probe.effects(others.map(({ token }) => token));
+  const ignored = others.filter(({ token }) => (effects.get(token)?.count ?? 0) === 0).map(({ type }) => type);
+  // The effect of a deletion is a line more, or the user's lines gone.
+  const deletions = accepted.filter(({ type }) => type === "delete");
+  const wanted = Math.max(0, ...deletions.map(({ token }) => (known.get(token) ?? "").split("\n").length + 1));
+  const after = await probe.effects(
+    deletions.map(({ token }) => token),
+    wanted,
+  );
+  const kept = deletions.filter(({ token }) => (after.get(token)?.found.join("\n") ?? "") === (known.get(token) ?? ""));
+  for (const { token } of deletions) probe.found.delete(token);
+  return kept.length === 0 ? ignored : [...ignored, kept.length === deletions.length ? "delete" : "the second of two deletes"];
+}
+
+function nested(levels: number): Json {
+  let value: Json = "the innermost";
+  for (let level = 0; level < levels; level += 1) value = { level: value };
+  return value;
+}
+
+const everywhere = "Messages like this come from real clients, and a message that fails for four hours is lost.";
+
+type Content = { id: string; title: string; what: string; phase: Check["phase"]; body(probe: Probe, token: string): string };
+
+/** Bodies that are the same after parsing and writing them again, so that they say nothing about signatures. */
+const contents: Content[] = [
+  {
+    id: "big",
+    title: "Accepts a body of 32 KB",
+    what: "a track of 32 KB",
+    phase: "alone",
+    body(probe, token) {
+      const empty = probe.track(token, { properties: { text: "" } });
+      return probe.track(token, { properties: { text: "lorem ipsum ".repeat(3_000).slice(0, 32 * 1024 - Buffer.byteLength(empty)) } });
+    },
+  },
+  {
+    id: "unicode",
+    title: "Accepts text outside ASCII",
+    what: "a track with emoji, Arabic and Chinese text, and escapes",
+    phase: "together",
+    body: (probe, token) =>
+      probe.track(token, {
+        event: "Pédido Completado ✓",
+        properties: { emoji: "👩‍👩‍👧‍👦🏳️‍🌈", rtl: "שלום مرحبا", cjk: "日本語", escapes: 'a "quoted" back\\slash\nand\ta tab', line: "\u2028" },
+      }),
+  },
+  {
+    id: "deep",
+    title: "Accepts 50 levels of nesting",
+    what: "a track with 50 levels",
+    phase: "alone",
+    body: (probe, token) => probe.track(token, { properties: { nested: nested(50) } }),
+  },
+  {
+    id: "numbers",
+    title: "Accepts large and fractional numbers",
+    what: "a track with large and fractional numbers",
+    phase: "together",
+    body: (probe, token) =>
+      probe.track(token, {
+        properties: {
+          safe: 9007199254740991,
+          millis: 1795000000000,
+          negative: -2147483649,
+          fraction: 0.1,
+          small: 1.5e-9,
+          large: 1.7976931348623157e308,
+        },
+      }),
+  },
+];
+
+export const messageChecks: Check[] = [
+  { id: "types", title: "Accepts all seven types, and each takes effect", group: "Messages", phase: "together", run: checkTypes },
+  {
+    id: "unknown-type",
+    title: "Survives a type that it does not know",
+    group: "Messages",
+    answers: "no crash",
+    phase: "alone",
+    async run(probe) {
+      const sent = await probe.deliverNew((token) => probe.track(token, { type: "loyalty" }));
+      return mustSurvive(
+        sent,
+        'a message of the unknown type "loyalty"',
+        "New types appear: answer 200 and ignore what you do not know.",
+        () => pass(briefOf(sent)),
+      );
+    },
+  },
+  {
+    id: "unknown-members",
+    title: "Survives members that it does not know",
+    group: "Messages",
+    answers: "no crash",
+    phase: "alone",
+    async run(probe) {
+      const sent = await probe.deliverNew((token) =>
+        probe.track(token, { receivedBy: ["a", { b: null }], shard: 7, properties: { list: [1, null, {}], none: null } }),
+      );
+      return mustSurvive(
+        sent,
+        "a track with members that it does not know",
+        "Payloads gain members over time: ignore the unknown ones.",
+        refusedFor("members that it does not know"),
+      );
+    },
+  },
+  {
+    id: "empty-properties",
+    title: "Survives empty properties",
+    group: "Messages",
+    answers: "no crash",
+    phase: "alone",
+    async run(probe) {
+      const sent = await probe.deliverNew((token) => JSON.stringify({ ...(JSON.parse(probe.track(token)) as object), properties: {} }));
+      return mustSurvive(sent, "a track whose properties are {}", "Many events have none.", refusedFor("empty properties"));
+    },
+  },
+  {
+    id: "no-user-id",
+    title: "Survives an anonymous message",
+    group: "Messages",
+    answers: "no crash",
+    phase: "alone",
+    async run(probe) {
+      const sent = await probe.deliverNew((token) => {
+        const { userId: _, ...anonymous } = JSON.parse(probe.track(token)) as Record<string, Json>;
+        return JSON.stringify({ ...anonymous, anonymousId: `visitor-${token}` });
+      });
+      return mustSurvive(
+        sent,
+        "a track without userId",
+        "Visitors who have not signed in have an anonymousId only.",
+        refusedFor("an anonymous message"),
+      );
+    },
+  },
+  ...contents.map(({ id, title, what, phase, body }): Check => ({
+    id,
+    title,
+    group: "Messages",
+    phase,
+    async run(probe) {
+      const sent = await probe.deliverNew((token) => body(probe, token));
+      return mustAccept(sent, what, everywhere);
+    },
+  })),
+];
+
+function refusedFor(what: string): (sent: Recorded) => Outcome {
+  return (sent) =>
+    warn(
+      briefOf(sent),
+      `The receiver ${did(sent)} to ${what}. A 4xx is not retried, so such messages are lost. Answer 2xx and keep what you can use.`,
+    );
+}

@@ -1,0 +1,80 @@
+/** What a check says in the end, and the sentences that several checks share. */
+
+import { isAccepted, isCrash } from "../receiver/request.ts";
+import { answerOf, type Probe, type Recorded } from "./probe.ts";
+import type { Advice } from "./advice.ts";
+
+export type Verdict = "pass" | "fail" | "warn" | "skipped";
+
+export type Outcome = {
+  verdict: Verdict;
+  /** A few words for the row of a list. */
+  brief: string;
+  /** Whole sentences: what happened, and what follows from it. */
+  detail: string;
+  /** The usual mend. */
+  advice?: Advice;
+};
+
+export type Check = {
+  id: string;
+  /** What a right receiver does. */
+  title: string;
+  group: "Answers" | "Messages" | "Signature" | "Bad requests" | "Exactly once" | "Connections";
+  needs?: "effects" | "secret";
+  /** What a right receiver answers to each of its requests, `2xx` when left out; `any` where only the effects count. */
+  answers?: "2xx" | "refused" | "no crash" | "any";
+  /**
+   * `first` one after the other, before everything else; `together` beside each other; `alone` one after the other, because each may
+   * bring the receiver down; `load` the same, because each takes all it has; `last` at the end.
+   */
+  phase: "first" | "together" | "alone" | "load" | "last";
+  run(probe: Probe): Promise<Outcome>;
+};
+
+export function pass(brief: string, detail = ""): Outcome {
+  return { verdict: "pass", brief, detail };
+}
+
+export function fail(brief: string, detail: string, advice?: Advice): Outcome {
+  return { verdict: "fail", brief, detail, ...(advice === undefined ? {} : { advice }) };
+}
+
+export function warn(brief: string, detail: string, advice?: Advice): Outcome {
+  return { ...fail(brief, detail, advice), verdict: "warn" };
+}
+
+export function skipped(reason: string): Outcome {
+  return { verdict: "skipped", brief: "skipped", detail: reason };
+}
+
+/** `500 in 3 ms`, or `no answer`, short enough for a row. */
+export function briefOf(sent: Recorded): string {
+  return sent.status === null || sent.error !== null ? noAnswer(sent) : answerOf(sent);
+}
+
+function noAnswer({ outcome, error, durationMs }: Recorded): string {
+  if (outcome === "timeout") return `no answer in ${(durationMs / 1000).toFixed(1)} s`;
+  return error === null ? "no answer" : error.code;
+}
+
+/** What it did, as the middle of a sentence: `answered 500`. */
+export function did({ status, error }: Recorded): string {
+  return status !== null && error === null ? `answered ${status}` : `did not answer (${error?.message ?? "the connection ended"})`;
+}
+
+/** `what` is the subject of the sentences: `a track with 50 levels`. */
+export function mustAccept(sent: Recorded, what: string, why: string, advice?: Advice): Outcome {
+  if (isAccepted(sent) && sent.error === null) return pass(briefOf(sent));
+  return fail(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${why}`, advice);
+}
+
+/** The receiver may refuse it, but has to survive it. */
+export function mustSurvive(sent: Recorded, what: string, why: string, refused: (sent: Recorded) => Outcome): Outcome {
+  if (isCrash(sent)) return fail(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${why}`);
+  return isAccepted(sent) ? pass(briefOf(sent)) : refused(sent);
+}
+
+export function times(count: number): string {
+  return count === 1 ? "once" : count === 2 ? "twice" : `${count} times`;
+}

@@ -1,0 +1,154 @@
+/**
+ * What a check has in hand: tokens of its own, messages as a webhook gets them, requests that are recorded, and the effects that the
+ * receiver reports. One probe per check; all probes of a run share the receiver.
+ */
+
+import type { JsonObject } from "../domain/json.ts";
+import { stableEffects, type Effects } from "../receiver/effects.ts";
+import { isRetried, performRequest, type RequestSpec, type Sent } from "../receiver/request.ts";
+import { pause, type Wire } from "../receiver/wire.ts";
+
+export type Receiver = {
+  wire: Wire;
+  secret: string | null;
+  headers: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  /** Null when nobody said where the effects are, or when they do not show what was done. */
+  ask: (() => Promise<string>) | null;
+  /** How long it usually takes to answer; known after the first check. */
+  usualMs: number;
+  now(): number;
+  /** The next text that no other message has. */
+  drawToken(): string;
+  /** Everything that was sent in any check. */
+  sent: Recorded[];
+};
+
+export type Recorded = Sent & {
+  /** The check that sent it, and the tokens in its body. */
+  check: string;
+  tokens: string[];
+  /** From 0; later tries repeat a request that failed. */
+  nthTry: number;
+  nthCopy: number;
+};
+
+/** A failed request is sent again as the pipeline does, so that one bad answer by chance is not taken for a rule. */
+const tries = 3;
+const betweenTriesMs = 150;
+
+export class Probe {
+  readonly check: string;
+  readonly receiver: Receiver;
+  readonly sent: Recorded[] = [];
+  /** What the scenario of a failure writes in place of texts that a new run needs anew. */
+  readonly names = new Map<string, string>();
+  /** What was wanted of each token, and found last. */
+  readonly found = new Map<string, { wanted: number; found: string[] }>();
+
+  constructor(check: string, receiver: Receiver) {
+    this.check = check;
+    this.receiver = receiver;
+  }
+
+  token(): string {
+    const token = this.receiver.drawToken();
+    this.name(token);
+    return token;
+  }
+
+  /** A token of another check, when one of its messages is sent again. */
+  name(token: string): void {
+    this.names.set(token, `token${this.names.size === 0 ? "" : this.names.size + 1}`);
+  }
+
+  /** A time before now, as the timestamp of a message. */
+  time(agoMs = 0): string {
+    return new Date(this.receiver.now() - agoMs).toISOString();
+  }
+
+  /** The body of a track that carries the token. */
+  track(token: string, { properties = {}, ...members }: { properties?: JsonObject } & JsonObject = {}): string {
+    return JSON.stringify({
+      version: 1,
+      type: "track",
+      messageId: `chk-${token}`,
+      timestamp: this.time(),
+      userId: token,
+      event: "Order Completed",
+      properties: { ...properties, token, total: 49.9 },
+      context: {},
+      ...members,
+    });
+  }
+
+  /** Signed rightly unless the spec says otherwise. */
+  async send(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}, nthTry = 0): Promise<Recorded> {
+    const [first] = await this.sendAll(body, spec, nthTry);
+    if (first === undefined) throw new Error("A request was sent no times.");
+    return first;
+  }
+
+  async sendAll(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}, nthTry = 0): Promise<Recorded[]> {
+    const { secret, headers, wire } = this.receiver;
+    const whole: RequestSpec = {
+      ...(secret === null ? {} : { signature: "valid" }),
+      ...spec,
+      headers: { ...headers, ...spec.headers },
+      body,
+    };
+    const tokens = [...this.names.keys()].filter((token) => body.includes(token));
+    const results = await performRequest(wire, whole, secret);
+    const recorded = results.map((result, nthCopy) => ({ ...result, check: this.check, tokens, nthTry, nthCopy }));
+    this.sent.push(...recorded);
+    this.receiver.sent.push(...recorded);
+    return recorded;
+  }
+
+  /** Sends it again while it fails in a way that the pipeline retries. Returns the last. */
+  async deliver(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}): Promise<Recorded> {
+    let last = await this.send(body, { ...spec, tries });
+    for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
+      await pause(betweenTriesMs * nth);
+      last = await this.send(body, { ...spec, tries }, nth);
+    }
+    return last;
+  }
+
+  /**
+   * The same with a new message at each try: a receiver that broke on the first may take a copy of it for one that it has done. Returns
+   * the first that did not fail, or the last.
+   */
+  async deliverNew(write: (token: string) => string, spec: Omit<Partial<RequestSpec>, "body"> = {}): Promise<Recorded> {
+    let last = await this.send(write(this.token()), spec);
+    for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
+      await pause(betweenTriesMs * nth);
+      last = await this.send(write(this.token()), spec);
+    }
+    return last;
+  }
+
+  get hasEffects(): boolean {
+    return this.receiver.ask !== null;
+  }
+
+  /** Of each token, once the numbers are stable. */
+  async effects(tokens: readonly string[], wanted = 1): Promise<Map<string, Effects>> {
+    const { ask } = this.receiver;
+    if (ask === null) throw new Error("Nobody said where the effects are.");
+    const effects = await stableEffects({ ask, wanted: new Map(tokens.map((token) => [token, wanted])) });
+    for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
+    return effects;
+  }
+
+  async countOf(token: string, wanted = 1): Promise<number> {
+    return (await this.effects([token], wanted)).get(token)?.count ?? 0;
+  }
+}
+
+/** `204 in 4 ms`, or what went wrong. */
+export function answerOf({ status, error, durationMs, outcome }: Sent): string {
+  if (outcome === "hung_up") return "no answer read";
+  const took = `${Math.round(durationMs)} ms`;
+  return status !== null && error === null ? `${status} in ${took}` : (error?.message ?? "no answer");
+}

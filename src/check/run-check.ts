@@ -1,0 +1,351 @@
+/**
+ * Checks a receiver from the first request to the report. Called by the command line and by the API; prints nothing, writes no file.
+ *
+ * The checks run in phases. Those that do not disturb each other run at the same time, as many as the receiver answers beside each other.
+ */
+
+import { randomBytes, randomInt } from "node:crypto";
+import { headerPairsWithoutCredentials, leftOut, urlWithoutCredentials } from "../domain/credentials.ts";
+import { drawUnit } from "../domain/random.ts";
+import { createTrust, parseTarget, type Trust } from "../engine/deliver/dial.ts";
+import { monotonic, wallClockNow } from "../engine/real-time.ts";
+import { askEffects, type EffectsSource } from "../receiver/effects.ts";
+import { createWire } from "../receiver/wire.ts";
+import type { Advice } from "./advice.ts";
+import { badRequestChecks } from "./bad-requests.ts";
+import { connectionChecks } from "./connection-checks.ts";
+import { exactlyOnceChecks } from "./exactly-once.ts";
+import { answerChecks, messageChecks } from "./messages.ts";
+import { skipped, type Check, type Outcome, type Verdict } from "./outcome.ts";
+import { isAccepted } from "../receiver/request.ts";
+import { Probe, type Receiver, type Recorded } from "./probe.ts";
+import { scenarioOf } from "./scenario.ts";
+import { signatureChecks } from "./signature-checks.ts";
+
+const groups = ["Answers", "Messages", "Signature", "Bad requests", "Exactly once", "Connections"];
+
+export const checks: readonly Check[] = [
+  ...answerChecks,
+  ...messageChecks,
+  ...signatureChecks,
+  ...badRequestChecks,
+  ...exactlyOnceChecks,
+  ...connectionChecks,
+].toSorted((one, other) => groups.indexOf(one.group) - groups.indexOf(other.group));
+
+export type CheckOptions = {
+  url: string;
+  secret?: string | null;
+  headers?: Readonly<Record<string, string>>;
+  effects?: EffectsSource | null;
+  only?: readonly string[];
+  skip?: readonly string[];
+  timeoutMs?: number;
+  seed?: number;
+  trust?: Trust;
+  signal?: AbortSignal;
+  onStart?: (id: string) => void;
+  onResult?: (result: CheckResult, done: number, of: number) => void;
+};
+
+/** A request and its answer, as text where the bytes are text. */
+export type CheckRequest = {
+  at: string;
+  head: string;
+  body: string;
+  sentAs: string | null;
+  outcome: Recorded["outcome"];
+  status: number | null;
+  durationMs: number;
+  answerHead: string;
+  answerBody: string;
+  error: string | null;
+};
+
+export type CheckResult = {
+  id: string;
+  title: string;
+  group: string;
+  verdict: Verdict;
+  brief: string;
+  detail: string;
+  advice: Advice | null;
+  /** What the receiver says it has done, for each token of the check. */
+  effects: { token: string; wanted: number; found: string[] }[];
+  requests: CheckRequest[];
+  /** A failed check as a scenario file. */
+  scenario: string | null;
+};
+
+export type CheckReport = {
+  url: string;
+  startedAt: string;
+  durationMs: number;
+  seed: number;
+  verdict: "pass" | "fail";
+  score: number;
+  checks: CheckResult[];
+};
+
+/** What cannot be checked at all, as a sentence for the user. */
+export class CannotCheck extends Error {}
+
+const defaultTimeoutMs = 5_000;
+/** As many at once as a small receiver answers without being under load. */
+const besideEachOther = 8;
+/** A receiver that takes longer gets checks beside each other that might bring it down, or the whole would take minutes. */
+const slowMs = 500;
+/** A report shows the first and the last requests of a check, not two hundred. */
+const shownRequests = 12;
+
+export async function runCheck(options: CheckOptions): Promise<CheckReport> {
+  const { url, effects = null, seed = randomInt(2 ** 31) } = options;
+  const chosen = chooseChecks(options);
+  const began = monotonic();
+  const startedAt = wallClockNow();
+  const ask = effects === null ? null : shareAsking(() => askEffects(effects));
+  if (ask !== null) await ask().catch((error: Error) => Promise.reject(new CannotCheck(error.message)));
+
+  const receiver = receiverOf(options, seed, ask);
+  const results = new Map<string, CheckResult>();
+  const run = new Run(receiver, options, chosen, results);
+  try {
+    await run.all();
+  } finally {
+    receiver.wire.close();
+  }
+  const list = checks.flatMap(({ id }) => results.get(id) ?? []);
+  return {
+    url: urlWithoutCredentials(url),
+    startedAt: new Date(startedAt).toISOString(),
+    durationMs: Math.round(monotonic() - began),
+    seed,
+    verdict: list.some(({ verdict }) => verdict === "fail") ? "fail" : "pass",
+    score: scoreOf(list),
+    checks: list,
+  };
+}
+
+export function scoreOf(results: readonly Pick<CheckResult, "verdict">[]): number {
+  const count = (wanted: Verdict): number => results.filter(({ verdict }) => verdict === wanted).length;
+  const all = count("pass") + count("warn") + count("fail");
+  return all === 0 ? 0 : Math.floor((100 * (count("pass") + count("warn") / 2)) / all);
+}
+
+function chooseChecks({ url, only = [], skip = [] }: CheckOptions): Check[] {
+  if (parseTarget(url) === null) throw new CannotCheck(`${url} is not a full http or https URL.`);
+  const unknown = [...only, ...skip].find((id) => !checks.some((check) => check.id === id));
+  if (unknown !== undefined)
+    throw new CannotCheck(`No check is called ${unknown}. The checks are: ${checks.map(({ id }) => id).join(", ")}.`);
+  return checks.filter(({ id, phase }) => (only.length === 0 || only.includes(id) || phase === "first") && !skip.includes(id));
+}
+
+function receiverOf(
+  { url, secret = null, headers = {}, timeoutMs = defaultTimeoutMs, trust = createTrust() }: CheckOptions,
+  seed: number,
+  ask: Receiver["ask"],
+): Receiver {
+  // Two runs with one seed draw the same, but a receiver must not take the second for copies of the first.
+  const ofThisRun = randomBytes(4).toString("hex");
+  let drawn = 0;
+  return {
+    wire: createWire({ url, trust, timeoutMs }),
+    secret,
+    headers,
+    timeoutMs,
+    ask,
+    usualMs: 0,
+    now: wallClockNow,
+    drawToken() {
+      drawn += 1;
+      return `tok${ofThisRun}${Math.floor(drawUnit(seed, drawn) * 2 ** 32)
+        .toString(16)
+        .padStart(8, "0")}`;
+    },
+    sent: [],
+  };
+}
+
+/** One question at a time: those that come meanwhile share the next. */
+function shareAsking(ask: () => Promise<string>): () => Promise<string> {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<string> | null = null;
+  return () => {
+    next ??= running.then(() => {
+      next = null;
+      const answer = ask();
+      running = answer.catch(() => undefined);
+      return answer;
+    });
+    return next;
+  };
+}
+
+class Run {
+  readonly #receiver: Receiver;
+  readonly #options: CheckOptions;
+  readonly #chosen: readonly Check[];
+  readonly #results: Map<string, CheckResult>;
+  /** Why the rest makes no sense. */
+  #reason: string | null = null;
+
+  constructor(receiver: Receiver, options: CheckOptions, chosen: readonly Check[], results: Map<string, CheckResult>) {
+    this.#receiver = receiver;
+    this.#options = options;
+    this.#chosen = chosen;
+    this.#results = results;
+  }
+
+  async all(): Promise<void> {
+    for (const check of this.#of("first")) {
+      await this.#one(check);
+      if (check.id === "answers") await this.#learn();
+    }
+    await this.#together(this.#of("together"), await this.#atOnce());
+    await this.#together(this.#of("alone"), this.#receiver.usualMs > slowMs ? 3 : 1);
+    await this.#together(this.#of("load"), 1);
+    const down = this.#reason;
+    for (const check of this.#of("last")) {
+      // Whether it came back is what this check is for.
+      if (check.id === "alive-after" && this.#results.get("answers")?.verdict !== "fail") this.#reason = null;
+      await this.#one(check);
+      this.#reason = down;
+    }
+  }
+
+  #of(phase: Check["phase"]): Check[] {
+    return this.#chosen.filter((check) => check.phase === phase);
+  }
+
+  async #together(list: readonly Check[], atOnce: number): Promise<void> {
+    const waiting = [...list];
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
+          await this.#one(check);
+          if (check.phase !== "together") await this.#noticeEnd(check);
+        }
+      }),
+    );
+  }
+
+  async #one(check: Check): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    this.#options.onStart?.(check.id);
+    const probe = new Probe(check.id, this.#receiver);
+    const outcome = this.#whySkipped(check) ?? (await check.run(probe));
+    const result = this.#resultOf(check, outcome, probe);
+    this.#results.set(check.id, result);
+    this.#options.onResult?.(result, this.#results.size, this.#chosen.length);
+  }
+
+  #whySkipped({ needs, phase }: Check): Outcome | null {
+    if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
+    if (needs === "secret" && this.#receiver.secret === null)
+      return skipped("The receiver's shared secret is not known: give it with --secret.");
+    if (needs === "effects" && this.#receiver.ask === null)
+      return skipped(
+        (this.#options.effects ?? null) === null
+          ? "Nobody can tell from outside what the receiver has done: give --effects URL or --effects-command COMMAND that lists it."
+          : "The effects do not show the token of the first message (its userId and properties.token), so they cannot be counted.",
+      );
+    return null;
+  }
+
+  /** From the first message: how long the receiver takes, and whether its effects show what it did. */
+  async #learn(): Promise<void> {
+    const [first] = this.#receiver.sent;
+    if (first === undefined) return;
+    this.#receiver.usualMs = first.durationMs;
+    if (!isAccepted(first)) this.#reason = "The receiver does not accept a valid message: the check `answers` says why.";
+    const [token] = first.tokens;
+    if (this.#receiver.ask === null || token === undefined || !isAccepted(first)) return;
+    const probe = new Probe("answers", this.#receiver);
+    if ((await probe.countOf(token)) === 0) this.#receiver.ask = null;
+  }
+
+  /** A receiver that handles one request after the other must not be under load in checks that are about something else. */
+  async #atOnce(): Promise<number> {
+    if (this.#reason !== null) return 1;
+    const probe = new Probe("answers", this.#receiver);
+    const sent = await Promise.all(Array.from({ length: 4 }, () => probe.send(probe.track(probe.token()))));
+    const single = Math.max(1, this.#receiver.usualMs);
+    this.#receiver.usualMs = Math.min(single, ...sent.map(({ durationMs }) => durationMs));
+    const slowest = Math.max(...sent.map(({ durationMs }) => durationMs));
+    const isOneByOne = slowest > 250 && slowest > 2.5 * single;
+    return isOneByOne ? Math.max(1, Math.min(besideEachOther, Math.floor(2_000 / single))) : besideEachOther;
+  }
+
+  /** A receiver that has gone down cannot be checked further. It may be started again by whatever watches it. */
+  async #noticeEnd({ id }: Check): Promise<void> {
+    const last = this.#receiver.sent.at(-1);
+    if (this.#reason !== null || last === undefined || last.status !== null) return;
+    const probe = new Probe(id, this.#receiver);
+    const again = await probe.deliver(probe.track(probe.token()));
+    if (again.error?.code === "ECONNREFUSED") this.#reason = `The receiver no longer listens after the check ${id}.`;
+  }
+
+  #resultOf(check: Check, outcome: Outcome, probe: Probe): CheckResult {
+    const { id, title, group } = check;
+    const { verdict, brief, detail, advice = null } = outcome;
+    return {
+      id,
+      title,
+      group,
+      verdict,
+      brief,
+      detail,
+      advice,
+      effects: [...probe.found].map(([token, { found, wanted }]) => ({ token, wanted, found: found.slice(0, 10) })).slice(0, shownRequests),
+      requests: chooseShown(probe.sent).map(requestOf),
+      scenario: verdict === "fail" ? scenarioOf({ check, detail, probe, options: this.#options }) : null,
+    };
+  }
+}
+
+/** The failed ones first of all, then from both ends. */
+function chooseShown(sent: readonly Recorded[]): Recorded[] {
+  if (sent.length <= shownRequests) return [...sent];
+  const failed = sent.filter((one) => !isAccepted(one)).slice(0, shownRequests / 2);
+  const rest = [...sent.slice(0, shownRequests / 4), ...sent.slice(-shownRequests / 4)];
+  return sent.filter((one) => failed.includes(one) || rest.includes(one));
+}
+
+function requestOf({
+  startedAt,
+  requestHead,
+  spec,
+  outcome,
+  status,
+  durationMs,
+  responseHead,
+  responseBody,
+  error,
+}: Recorded): CheckRequest {
+  const manners = [
+    spec.signature === undefined || spec.signature === "valid" ? "" : `signature ${spec.signature}`,
+    spec.slow === true ? "slowly" : "",
+    spec.hangUp === undefined ? "" : `hangs up ${spec.hangUp}`,
+    spec.copies === undefined ? "" : `one of ${spec.copies} copies`,
+  ].filter((one) => one !== "");
+  return {
+    at: new Date(startedAt).toISOString(),
+    head: withoutCredentials(requestHead),
+    body: spec.body,
+    sentAs: manners.length === 0 ? null : manners.join(", "),
+    outcome,
+    status,
+    durationMs: Math.round(durationMs * 10) / 10,
+    answerHead: responseHead,
+    answerBody: Buffer.from(responseBody).toString("utf8").slice(0, 8_192),
+    error: error?.message ?? null,
+  };
+}
+
+/** The headers of a user may let others in. */
+function withoutCredentials(head: string): string {
+  return head.replace(/^([^:\r\n]+): (.*)$/gm, (line: string, name: string, value: string) => {
+    const [[, shown] = ["", value]] = headerPairsWithoutCredentials([[name, value.replace(/\r$/, "")]]);
+    return shown === leftOut ? `${name}: ${leftOut}\r` : line;
+  });
+}

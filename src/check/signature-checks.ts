@@ -1,0 +1,124 @@
+/** Checks of the signature: what must be refused is refused, and a right one over the raw bytes is accepted. */
+
+import type { SignatureManner } from "../receiver/request.ts";
+import { briefOf, did, fail, pass, warn, type Check, type Outcome } from "./outcome.ts";
+import { isAccepted, isCrash } from "../receiver/request.ts";
+import { type Probe, type Recorded } from "./probe.ts";
+
+type Forgery = { id: string; title: string; what: string; manners: readonly SignatureManner[]; why: string };
+
+const forgeries: Forgery[] = [
+  {
+    id: "signature-wrong",
+    title: "Refuses a wrong signature",
+    what: "a wrong signature",
+    manners: ["other-secret", "last-digit"],
+    why: "Anybody who knows the URL can send it messages.",
+  },
+  {
+    id: "signature-missing",
+    title: "Refuses a missing signature",
+    what: "no signature",
+    manners: ["missing", "empty"],
+    why: "Anybody who knows the URL can send it messages, by leaving the header out.",
+  },
+  {
+    id: "signature-of-other-body",
+    title: "Refuses the signature of another body",
+    what: "the signature of another body",
+    manners: ["of-other-body"],
+    why: "Whoever has seen one signed message can send any other with its signature.",
+  },
+  {
+    id: "signature-truncated",
+    title: "Refuses a truncated signature",
+    what: "the beginning of the right signature",
+    manners: ["truncated", "first-half"],
+    why: "A signature of a few digits can be guessed. Compare the whole of it.",
+  },
+];
+
+async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Promise<Outcome> {
+  const sent: Recorded[] = [];
+  for (const signature of manners) {
+    const otherBody = probe.track(probe.token());
+    // Only the signature of a message that the receiver has seen and accepted can be found in its memory.
+    if (signature === "of-other-body") await probe.deliver(otherBody);
+    const one = await probe.deliver(probe.track(probe.token()), { signature, ...(signature === "of-other-body" ? { otherBody } : {}) });
+    sent.push(one);
+    if (isAccepted(one)) return fail(briefOf(one), `The receiver ${did(one)} to a message with ${what}. ${why}`, "verify-signature");
+  }
+  if (probe.hasEffects) {
+    const tokens = sent.flatMap((one) => one.tokens);
+    const effects = await probe.effects(tokens, 0);
+    if (tokens.some((token) => (effects.get(token)?.count ?? 0) > 0))
+      return fail(
+        "refused, but done",
+        `The receiver refused a message with ${what}, and it took effect all the same. Check the signature before anything else.`,
+        "verify-signature",
+      );
+  }
+  const crashed = sent.find(isCrash);
+  if (crashed !== undefined)
+    return warn(
+      briefOf(crashed),
+      `The receiver ${did(crashed)} to a message with ${what}. It did not accept it, but a server error says that the sender should try again. Answer 401.`,
+    );
+  return pass(sent[0] === undefined ? "" : briefOf(sent[0]));
+}
+
+/** The same values as in the message of a client, but other bytes than `JSON.stringify` writes. */
+function oddlyWritten(probe: Probe): string {
+  const token = probe.token();
+  return `{ "type" : "track", "version": 1,\n  "messageId": "chk-${token}", "userId": "${token}", "timestamp": "${probe.time()}",\n  "event": "Caf\\u00e9 \\u2713 visited", "properties": { "path": "\\/menu", "total": 49.90, "big": 1E3, "token": "${token}" }, "context": {} }`;
+}
+
+export const signatureChecks: Check[] = [
+  ...forgeries.map((forgery): Check => ({
+    id: forgery.id,
+    title: forgery.title,
+    group: "Signature",
+    needs: "secret",
+    answers: "refused",
+    phase: "together",
+    run: (probe) => checkForgery(probe, forgery),
+  })),
+  {
+    id: "signature-raw-body",
+    title: "Verifies the bytes as they came",
+    group: "Signature",
+    needs: "secret",
+    phase: "together",
+    async run(probe) {
+      const odd = await probe.deliver(oddlyWritten(probe));
+      if (!isAccepted(odd))
+        return fail(
+          briefOf(odd),
+          `The receiver ${did(odd)} to a valid message with spaces, escapes and another order of members, signed over its bytes. It probably parses the body and writes it again before it verifies. The signature covers the bytes as they came.`,
+          "verify-signature",
+        );
+      const padded = await probe.deliver(`\n  ${probe.track(probe.token())} \r\n`);
+      if (isAccepted(padded)) return pass(briefOf(odd));
+      return fail(
+        briefOf(padded),
+        `The receiver ${did(padded)} to a valid message with white space before and after it, signed over its bytes. It probably trims the body before it verifies. The signature covers the bytes as they came.`,
+        "verify-signature",
+      );
+    },
+  },
+  {
+    id: "signature-restringified",
+    title: "Also accepts a signature over the body as JSON.stringify writes it",
+    group: "Signature",
+    needs: "secret",
+    phase: "together",
+    async run(probe) {
+      const sent = await probe.deliver(oddlyWritten(probe), { signature: "restringified" });
+      if (isAccepted(sent)) return pass(briefOf(sent));
+      return warn(
+        briefOf(sent),
+        "The documentation of the hosted service shows a receiver that verifies the parsed body after writing it again; this receiver verifies the bytes as they came, which is right. Both agree on every body that is delivered to a webhook.",
+      );
+    },
+  },
+];

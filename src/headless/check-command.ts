@@ -1,0 +1,163 @@
+/** `hookyard check`: checks somebody's receiver, prints each result as it is there, writes reports, and sets the exit code. */
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { checkPage } from "../check/report-page.ts";
+import { checkJunit, proofText, resultText, summaryText } from "../check/report.ts";
+import { CannotCheck, runCheck, type CheckOptions, type CheckReport } from "../check/run-check.ts";
+import { colourPaint, plainPaint } from "../scenarios/report/text.ts";
+
+const help = `Usage: hookyard check URL [flags]
+
+Sends real requests to a receiver of webhooks, and says what it does wrong: answers, signatures, duplicates, lost answers, connections.
+A check sends several hundred messages. Use it on a receiver that may keep or forget them.
+
+  --secret S             The shared secret of the receiver, to sign with. HOOKYARD_SECRET in the environment does the same, and no
+                         other program sees it there.
+  --header "NAME: VALUE" Sent with every request; may be given several times.
+  --effects URL          Where the receiver lists what it has done, as text or JSON. Each message has a token of its own; a line or an
+                         element of an array that contains the token is one effect.
+  --effects-command CMD  The same from the standard output of a command.
+  --only IDS             Only these checks, by their ids with commas between them.
+  --skip IDS             All but these.
+  --timeout MS           For a single request. Default: 5000.
+  --seed N               What is drawn. Default: a new one; the report names it.
+  --json FILE            Write the report as JSON there; - for standard output.
+  --junit FILE           The same as JUnit XML.
+  --html FILE            The same as a page that stands alone.
+  --scenarios DIR        Write a scenario there for each failed check: hookyard run shows the failure again.
+  --help                 This text.
+
+Exit code: 0 when no check failed, 1 when one did, 2 when it could not run.`;
+
+type Flags = CheckOptions & {
+  json: string | undefined;
+  junit: string | undefined;
+  html: string | undefined;
+  scenarios: string | undefined;
+};
+
+export async function checkCommand({ args }: { args: string[] }): Promise<number> {
+  const flags = parseCheckFlags(args);
+  if (flags === "help") {
+    process.stdout.write(`${help}\n`);
+    return 0;
+  }
+  if ("wrong" in flags) {
+    process.stderr.write(`${flags.wrong}\n`);
+    return 2;
+  }
+  const paint = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
+  const print = (text: string): void => void (flags.json === "-" || process.stdout.write(`${text}\n`));
+  let group = "";
+  print(`${flags.url}\n`);
+  try {
+    const report = await runCheck({
+      ...flags,
+      onResult(result) {
+        if (result.group !== group) print(paint.strong(result.group));
+        group = result.group;
+        print(resultText(result, paint));
+        if (result.verdict === "fail") print(proofText(result, paint));
+      },
+    });
+    print(`\n${summaryText(report, paint)}`);
+    await writeReports(report, flags);
+    return report.verdict === "pass" ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof CannotCheck)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+async function writeReports(report: CheckReport, { json, junit, html, scenarios }: Flags): Promise<void> {
+  const write = (file: string, text: string): Promise<void> =>
+    writeFile(file, text).catch((error: Error) => Promise.reject(new CannotCheck(`${file} cannot be written: ${error.message}`)));
+  const asJson = `${JSON.stringify(report, null, 2)}\n`;
+  if (json === "-") process.stdout.write(asJson);
+  else if (json !== undefined) await write(json, asJson);
+  if (junit !== undefined) await write(junit, checkJunit(report, hostname()));
+  if (html !== undefined) await write(html, checkPage(report));
+  if (scenarios === undefined) return;
+  await mkdir(scenarios, { recursive: true });
+  for (const { id, scenario } of report.checks) if (scenario !== null) await write(join(scenarios, `${id}.yaml`), scenario);
+}
+
+/** The flags, `help`, or what is wrong with them in one line. */
+export function parseCheckFlags(args: string[], env = process.env): Flags | "help" | { wrong: string } {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        secret: { type: "string" },
+        header: { type: "string", multiple: true, default: [] },
+        effects: { type: "string" },
+        "effects-command": { type: "string" },
+        only: { type: "string" },
+        skip: { type: "string" },
+        timeout: { type: "string" },
+        seed: { type: "string" },
+        json: { type: "string" },
+        junit: { type: "string" },
+        html: { type: "string" },
+        scenarios: { type: "string" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    return { wrong: `${reason}. hookyard check --help lists all flags.` };
+  }
+  const { values, positionals } = parsed;
+  if (values.help) return "help";
+  const [url, ...more] = positionals;
+  if (url === undefined) return { wrong: "hookyard check needs the URL of a receiver. hookyard check --help says more." };
+  if (more.length > 0) return { wrong: "hookyard check takes one URL." };
+  if (values.effects !== undefined && values["effects-command"] !== undefined)
+    return { wrong: "--effects and --effects-command say the same: give one of them." };
+  if (values.effects !== undefined && !/^https?:\/\//.test(values.effects)) return { wrong: "--effects needs a full http or https URL." };
+  const timeoutMs = values.timeout === undefined ? undefined : Number(values.timeout);
+  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 100 && timeoutMs <= 600_000))
+    return { wrong: "--timeout needs milliseconds from 100 to 600000." };
+  const seed = values.seed === undefined ? undefined : Number(values.seed);
+  if (seed !== undefined && !(/^\d{1,10}$/.test(values.seed ?? "") && seed < 2 ** 31))
+    return { wrong: "--seed needs a whole number below 2147483648." };
+  const headers = headersOf(values.header);
+  if ("wrong" in headers) return { wrong: headers.wrong };
+  const list = (text: string | undefined): string[] =>
+    (text ?? "")
+      .split(",")
+      .map((id) => id.trim())
+      .filter((id) => id !== "");
+  const command = values["effects-command"];
+  const variable = env["HOOKYARD_SECRET"];
+  return {
+    url,
+    secret: values.secret ?? (variable === undefined || variable === "" ? null : variable),
+    headers: headers.list,
+    effects: values.effects !== undefined ? { url: values.effects } : command !== undefined ? { command } : null,
+    only: list(values.only),
+    skip: list(values.skip),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(seed === undefined ? {} : { seed }),
+    json: values.json,
+    junit: values.junit,
+    html: values.html,
+    scenarios: values.scenarios,
+  };
+}
+
+function headersOf(texts: readonly string[]): { list: Record<string, string> } | { wrong: string } {
+  const list: Record<string, string> = {};
+  for (const text of texts) {
+    const [, name, value] = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(text) ?? [];
+    if (name === undefined || value === undefined) return { wrong: `--header needs "Name: value", not ${JSON.stringify(text)}.` };
+    list[name] = value;
+  }
+  return { list };
+}

@@ -1,0 +1,151 @@
+/**
+ * One request to somebody's receiver, as a check makes it and as the `request` step of a scenario repeats it: what it says, how it is
+ * signed, and how its connection behaves.
+ */
+
+import { defaultSettings } from "../domain/configuration.ts";
+import { signatureKey, sign } from "../domain/signature.ts";
+import { monotonic } from "../engine/real-time.ts";
+import { pause, type OpenConnection, type HangUp, type Wire, type WireRequest, type WireResult } from "./wire.ts";
+
+/** How the `X-Signature` header is made; all but `valid` and `restringified` must be refused. */
+export const signatures = [
+  "valid",
+  "missing",
+  "empty",
+  "other-secret",
+  "last-digit",
+  "of-other-body",
+  "truncated",
+  "first-half",
+  "restringified",
+] as const;
+export type SignatureManner = (typeof signatures)[number];
+
+/** When the sender leaves without an answer, or without reading it. */
+export const hangUps = ["when-sent", "when-sent-reset", "while-working", "at-first-byte", "without-reading"] as const;
+export type HangUpManner = (typeof hangUps)[number];
+
+export type RequestSpec = {
+  method?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  body: string;
+  /** Left out: no signature. */
+  signature?: SignatureManner | undefined;
+  /** The body whose signature `of-other-body` takes. */
+  otherBody?: string | undefined;
+  /** In small pieces. */
+  slow?: boolean | undefined;
+  hangUp?: HangUpManner | undefined;
+  /** How long the receiver gets before a hang-up `while-working` or `without-reading`. */
+  waitMs?: number | undefined;
+  /** `kept`: on one that has carried requests, when the receiver keeps it. `close`: on a new one, which the request asks to close. */
+  connection?: "kept" | "close" | undefined;
+  /** So many of the same request, on connections that are open before the first byte is sent. */
+  copies?: number | undefined;
+  /** Sent again so many times in all while it is answered 5xx, 408 or 429, or not at all: the caller does that. */
+  tries?: number | undefined;
+  /** Between the copies; at the same time when left out. */
+  apartMs?: number | undefined;
+};
+
+export type Sent = WireResult & { spec: RequestSpec };
+
+export function isAccepted({ status }: Sent): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/** A server error, a reset, or no answer. */
+export function isCrash({ status }: Sent): boolean {
+  return status === null || status >= 500;
+}
+
+/** As the pipeline would. */
+export function isRetried(sent: Sent): boolean {
+  return isCrash(sent) || sent.status === 408 || sent.status === 429;
+}
+
+/** Thirty pieces or fewer, and about half a second for a message of the usual size. */
+const slowly = { bytes: 24, everyMs: 20 };
+
+export async function performRequest(wire: Wire, spec: RequestSpec, secret: string | null): Promise<Sent[]> {
+  const body = Buffer.from(spec.body);
+  const request: WireRequest = {
+    method: spec.method ?? "POST",
+    headers: headersOf(spec, body, secret),
+    body,
+    slow: spec.slow === true ? { ...slowly, bytes: Math.max(slowly.bytes, Math.ceil(body.byteLength / 30)) } : undefined,
+    hangUp: hangUpOf(spec),
+    connection: spec.connection,
+  };
+  const results = spec.copies === undefined ? [await wire.send(request)] : await sendCopies(wire, request, spec);
+  return results.map((result) => ({ ...result, spec }));
+}
+
+async function sendCopies(wire: Wire, request: WireRequest, { copies = 2, apartMs = 0 }: RequestSpec): Promise<WireResult[]> {
+  const opened = await Promise.all(Array.from({ length: copies }, () => wire.open()));
+  const isOpen = (one: OpenConnection | WireResult): one is OpenConnection => "send" in one;
+  const began = monotonic();
+  return Promise.all(
+    opened.map(async (one, nth) => {
+      if (!isOpen(one)) return one;
+      if (apartMs > 0) await pause(Math.max(0, began + nth * apartMs - monotonic()));
+      return one.send(request);
+    }),
+  );
+}
+
+function headersOf(spec: RequestSpec, body: Uint8Array, secret: string | null): [string, string][] {
+  const given = Object.entries(spec.headers ?? {});
+  const has = (name: string): boolean => given.some(([one]) => one.toLowerCase() === name);
+  const headers: [string, string][] = [["User-Agent", `${defaultSettings.vendor}/1.0`]];
+  if (spec.method !== "GET" && !has("content-type")) headers.push(["Content-Type", "application/json"]);
+  const signature = signatureOf(spec, body, secret);
+  if (signature !== null) headers.push(["X-Signature", signature]);
+  return [...headers, ...given];
+}
+
+function signatureOf(
+  { signature, body: text, otherBody = `${text} ` }: RequestSpec,
+  body: Uint8Array,
+  secret: string | null,
+): string | null {
+  if (signature === undefined || signature === "missing") return null;
+  if (signature === "empty") return "";
+  if (secret === null) throw new Error("The request needs a signature, and there is no shared secret.");
+  const key = signatureKey(secret);
+  const valid = sign(key, body);
+  switch (signature) {
+    case "valid":
+      return valid;
+    case "other-secret":
+      return sign(signatureKey(`${secret}, but another`), body);
+    case "last-digit":
+      return valid.slice(0, -1) + (valid.endsWith("0") ? "1" : "0");
+    case "of-other-body":
+      return sign(key, Buffer.from(otherBody));
+    case "truncated":
+      return valid.slice(0, 8);
+    case "first-half":
+      return valid.slice(0, 20);
+    case "restringified":
+      return sign(key, Buffer.from(JSON.stringify(JSON.parse(text))));
+  }
+}
+
+function hangUpOf({ hangUp, waitMs = 0 }: RequestSpec): HangUp | undefined {
+  switch (hangUp) {
+    case undefined:
+      return undefined;
+    case "when-sent":
+      return { after: "sent", by: "end" };
+    case "when-sent-reset":
+      return { after: "sent", by: "reset" };
+    case "while-working":
+      return { after: "sent", waitMs, by: "reset" };
+    case "at-first-byte":
+      return { after: "first-byte", by: "reset" };
+    case "without-reading":
+      return { after: "unread", waitMs, by: "end" };
+  }
+}

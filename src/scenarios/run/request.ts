@@ -1,0 +1,77 @@
+/** Takes a `request` step: sends it, and compares the answers with what the step wants. */
+
+import { randomBytes } from "node:crypto";
+import { createTrust } from "../../engine/deliver/dial.ts";
+import { isAccepted, isCrash, isRetried, performRequest, type RequestSpec, type Sent } from "../../receiver/request.ts";
+import { createWire, pause, type Wire } from "../../receiver/wire.ts";
+import type { RequestStep } from "../file/request-schema.ts";
+
+/** As long as the pipeline waits for a webhook. */
+const timeoutMs = 5_000;
+const betweenTriesMs = 150;
+
+/** The requests of one run: its texts in place of the names in braces, and its kept connections. */
+export class Requests {
+  readonly #texts = new Map<string, string>();
+  readonly #wires = new Map<string, Wire>();
+
+  /** With this run's own texts in place of `{{token}}`. Throws a sentence for the user. */
+  fill(text: string): string {
+    return text.replace(/\{\{(token\d*|env\.\w+)\}\}/g, (_, name: string) => this.#textOf(name));
+  }
+
+  async take({
+    request: { url, answers, body = "", headers, ...rest },
+  }: RequestStep): Promise<{ outcome: string; problem: string | null }> {
+    const secret = process.env["HOOKYARD_SECRET"] ?? "";
+    if (rest.signature !== undefined && rest.signature !== "missing" && rest.signature !== "empty" && secret === "")
+      throw new Error("The request is to be signed: set the environment variable HOOKYARD_SECRET to the receiver's shared secret.");
+    const spec: RequestSpec = {
+      ...rest,
+      body: this.fill(body),
+      ...(rest.otherBody === undefined ? {} : { otherBody: this.fill(rest.otherBody) }),
+      ...(headers === undefined
+        ? {}
+        : { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.fill(value)])) }),
+    };
+    const wire = this.#wireTo(this.fill(url));
+    let sent = await performRequest(wire, spec, secret);
+    for (let nth = 1; nth < (spec.tries ?? 1) && sent.every(isRetried); nth += 1) {
+      await pause(betweenTriesMs * nth);
+      sent = await performRequest(wire, spec, secret);
+    }
+    const outcome = [...Map.groupBy(sent, answerOf)]
+      .map(([answer, those]) => (those.length === 1 ? answer : `${those.length} × ${answer}`))
+      .join(", ");
+    const isWanted = { "2xx": isAccepted, refused: (one: Sent) => !isAccepted(one), "no crash": (one: Sent) => !isCrash(one) };
+    const wrong = answers === undefined ? undefined : sent.find((one) => !isWanted[answers](one));
+    const problem = wrong === undefined ? null : `The receiver must answer ${answers}: it answered ${answerOf(wrong)}.`;
+    return { outcome, problem };
+  }
+
+  close(): void {
+    for (const wire of this.#wires.values()) wire.close();
+  }
+
+  #wireTo(url: string): Wire {
+    const wire = this.#wires.get(url) ?? createWire({ url, trust: createTrust(), timeoutMs });
+    this.#wires.set(url, wire);
+    return wire;
+  }
+
+  #textOf(name: string): string {
+    if (name.startsWith("env.")) {
+      const value = process.env[name.slice(4)];
+      if (value === undefined) throw new Error(`The environment variable ${name.slice(4)} is not set.`);
+      return value;
+    }
+    const text = this.#texts.get(name) ?? `tok${randomBytes(8).toString("hex")}`;
+    this.#texts.set(name, text);
+    return text;
+  }
+}
+
+function answerOf({ status, error, outcome }: Sent): string {
+  if (outcome === "hung_up") return "nothing, as the connection was ended";
+  return status !== null && error === null ? String(status) : (error?.code ?? "nothing");
+}

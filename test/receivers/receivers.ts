@@ -1,0 +1,237 @@
+/**
+ * Receivers that `hookyard check` is tested against: right ones of different style, and wrong ones with one bug each. Every program
+ * prints its port on the first line, and ends with its standard input.
+ */
+
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+export const languages = ["node", "python", "go", "java", "ruby", "php"] as const;
+type Language = (typeof languages)[number];
+
+export type ReceiverEntry = {
+  name: string;
+  language: Language;
+  /** Null for a right one. */
+  bug: string | null;
+  style?: string;
+  /** The checks that must fail or warn. */
+  finds: readonly string[];
+  /** Checks that may also fail or warn, for the same reason. */
+  allowed: readonly string[];
+};
+
+/** It verifies the bytes that arrived, and does not ask for a content type. Both are right. */
+const always = ["signature-restringified", "wrong-content-type"];
+
+/** A bug that any request may meet. */
+const anything = [
+  ...["answers", "in-time", "in-time-under-load", "types", "unknown-type", "unknown-members", "empty-properties", "no-user-id"],
+  ...["big", "unicode", "deep", "numbers", "signature-wrong", "signature-missing", "signature-of-other-body", "signature-truncated"],
+  ...["signature-raw-body", "bad-json", "empty-body", "get", "duplicate", "duplicate-together", "retry-after-lost-answer"],
+  ...["retry-after-timeout", "failed-means-not-done", "order", "alive-after", "keep-alive", "connection-per-request", "slow-request"],
+  ...["many-connections", "replayed-late"],
+];
+
+function right(language: Language, style: string): ReceiverEntry {
+  return { name: `${language}: ${style}`, language, bug: null, style, finds: [], allowed: always };
+}
+
+function wrong(language: Language, bug: string, finds: readonly string[], allowed: readonly string[] = []): ReceiverEntry {
+  return { name: `${language}: ${bug}`, language, bug, finds, allowed: [...always, ...allowed] };
+}
+
+const everySignature = ["signature-wrong", "signature-missing", "signature-of-other-body", "signature-truncated"];
+const everyCopy = ["duplicate", "duplicate-together", "retry-after-lost-answer", "retry-after-timeout", "replayed-late"];
+
+export const receivers: readonly ReceiverEntry[] = [
+  right("node", "keep-alive"),
+  right("node", "slow"),
+  right("node", "page"),
+  right("node", "conflict"),
+  right("python", "no-content"),
+  right("python", "strict"),
+  right("go", "chunked"),
+  right("java", "queue"),
+  right("ruby", "http-1.0"),
+  right("php", "file-store"),
+
+  wrong("node", "signature-not-verified", everySignature),
+  wrong("node", "signature-prefix", ["signature-truncated"]),
+  wrong("node", "verifies-restringified", ["signature-raw-body"]),
+  wrong("node", "verifies-latin1", ["unicode"], ["signature-raw-body"]),
+  wrong("node", "signature-cache", ["signature-of-other-body"]),
+  wrong("node", "verifies-after-work", everySignature),
+  wrong("node", "content-type-crash", ["wrong-content-type"], ["empty-body"]),
+  wrong("node", "unknown-type-crash", ["unknown-type"]),
+  wrong("node", "body-limit", ["big"]),
+  wrong("node", "bad-json-exit", ["bad-json", "alive-after"], anything),
+  wrong("node", "too-slow", ["in-time"], anything),
+  wrong("node", "delete-not-found", ["types"]),
+  wrong("node", "fails-after-work", ["failed-means-not-done", "types"]),
+  wrong("node", "marks-after-answer", ["retry-after-lost-answer"], ["retry-after-timeout"]),
+  wrong("node", "duplicate-race", ["duplicate-together"], ["retry-after-lost-answer", "retry-after-timeout"]),
+  wrong("node", "ten-minute-memory", ["replayed-late"]),
+  wrong("node", "hundred-ids", ["replayed-late"]),
+  wrong("node", "older-identify-wins", ["order"]),
+  wrong("node", "leaks-when-hung-up", ["alive-after"], anything),
+  wrong("node", "connection-limit", ["many-connections"]),
+  wrong("node", "second-request-reset", ["keep-alive"], anything),
+  wrong("node", "connection-close-reset", ["connection-per-request"], anything),
+
+  wrong("python", "missing-signature-accepted", ["signature-missing"]),
+  wrong("python", "verifies-trimmed", ["signature-raw-body"], ["signature-of-other-body"]),
+  wrong("python", "empty-properties-crash", ["empty-properties"], ["types"]),
+  wrong("python", "ascii-only", ["unicode"], ["signature-raw-body"]),
+  wrong("python", "group-ignored", ["types"]),
+  wrong("python", "claimed-then-failed", ["types"], ["failed-means-not-done"]),
+  wrong("python", "duplicate-race", ["duplicate-together"], ["retry-after-lost-answer", "retry-after-timeout"]),
+  wrong("python", "global-lock", ["in-time-under-load"], ["many-connections", "alive-after"]),
+  wrong("python", "get-not-implemented", ["get"]),
+  wrong("python", "no-content-with-body", ["keep-alive"], anything),
+
+  wrong("go", "no-idempotency", everyCopy),
+  wrong("go", "unknown-members-panic", ["unknown-members"]),
+  wrong("go", "unknown-type-panic", ["unknown-type"]),
+  wrong("go", "empty-body-panic", ["empty-body"]),
+  wrong("go", "reads-once", ["slow-request"], ["big", "deep", "unicode", "numbers"]),
+  wrong("go", "abandoned-work", ["retry-after-lost-answer"], ["retry-after-timeout"]),
+  wrong("go", "delete-without-id", ["types"]),
+
+  wrong("java", "recursion-limit", ["deep"]),
+  wrong("java", "int-32", ["numbers"]),
+  wrong("java", "bad-json-crash", ["bad-json"], ["empty-body"]),
+  wrong("java", "verifies-ascii", ["unicode"], ["signature-raw-body"]),
+  wrong("java", "older-identify-wins", ["order"]),
+  wrong("java", "leaks-when-refusing", ["alive-after"], anything),
+
+  wrong("ruby", "no-user-id-crash", ["no-user-id"]),
+  wrong("ruby", "delete-not-found", ["types"]),
+  wrong("ruby", "no-idempotency", everyCopy),
+
+  wrong("php", "signature-length", ["signature-wrong", "signature-of-other-body"]),
+  wrong("php", "alias-refused", ["types"]),
+  wrong("php", "get-fails", ["get"]),
+];
+
+export type ShopEntry = {
+  name: string;
+  /** Null for the right one. */
+  bug: string | null;
+  /** The smallest schedule in which it shows. */
+  needs: string;
+};
+
+/** For searches: bugs that need several steps. */
+export const shops: readonly ShopEntry[] = [
+  { name: "right", bug: null, needs: "nothing is wrong in any schedule" },
+  { name: "race", bug: "marks-after-account", needs: "the first message of a user, which takes 20 ms, and a copy of it together with it" },
+  { name: "lost answer", bug: "remembers-in-memory", needs: "a message whose answer is lost, a restart, its retry" },
+  { name: "order of identifies", bug: "older-identify-wins", needs: "an identify, and then an older one of the same user" },
+  { name: "order of three", bug: "refunds-twice", needs: "Order Refunded, Order Completed, Cart Updated of one user, in this order" },
+];
+
+const folder = fileURLToPath(new URL("./", import.meta.url));
+const versionOf: Record<Language, readonly [string, string]> = {
+  node: [process.execPath, "--version"],
+  python: ["python3", "--version"],
+  go: ["go", "version"],
+  java: ["javac", "--version"],
+  ruby: ["ruby", "--version"],
+  php: ["php", "--version"],
+};
+
+/** Why the receivers in this language cannot run here, or null. */
+export function missing(language: Language): string | null {
+  const [command, flag] = versionOf[language];
+  return spawnSync(command, [flag]).status === 0 ? null : `The receivers in ${language} are not tried, because ${command} is not here.`;
+}
+
+let builds: { into: string; go?: Promise<unknown>; java?: Promise<unknown> } | null = null;
+
+async function commandOf(language: Language): Promise<readonly [string, ...string[]]> {
+  switch (language) {
+    case "node":
+      return [process.execPath, join(folder, "node-receiver.ts")];
+    case "python":
+      return ["python3", join(folder, "receiver.py")];
+    case "ruby":
+      return ["ruby", join(folder, "receiver.rb")];
+    case "php":
+      return ["php", join(folder, "receiver.php")];
+  }
+  builds ??= { into: mkdtempSync(join(tmpdir(), "hookyard-receivers-")) };
+  const { into } = builds;
+  const build = promisify(execFile);
+  if (language === "go") {
+    const program = join(into, "receiver");
+    await (builds.go ??= build("go", ["build", "-o", program, join(folder, "receiver.go")]));
+    return [program];
+  }
+  await (builds.java ??= build("javac", ["-d", into, join(folder, "Receiver.java")]));
+  // These three make it start in half of the time.
+  return ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", into, "Receiver"];
+}
+
+/** Go and Java are built once, for the first receiver that needs it. */
+export function removeBuilds(): void {
+  if (builds !== null) rmSync(builds.into, { recursive: true });
+  builds = null;
+}
+
+export type RunningReceiver = { url: string; effectsUrl: string; secret: string; stop(): Promise<void> };
+
+/** With `secondMs`, its seconds are shorter or longer. */
+export async function startReceiver({ language, bug, style }: ReceiverEntry, secondMs = 1000): Promise<RunningReceiver> {
+  const named = { bug, style, "second-ms": String(secondMs) };
+  return startProgram(await commandOf(language), named);
+}
+
+export type ShopOptions = {
+  port?: number;
+  /** A file for its rows. */
+  data?: string;
+  /** How long the first message of a user takes, 20 if not given. */
+  accountMs?: number;
+};
+
+/** With `port` and `data` it can be started again where it was. */
+export function startShop({ bug }: ShopEntry, { port, data, accountMs }: ShopOptions = {}): Promise<RunningReceiver> {
+  const named = { bug, data, port: port?.toString(), "account-ms": accountMs?.toString() };
+  return startProgram([process.execPath, join(folder, "node-shop.ts")], named);
+}
+
+async function startProgram(
+  [command, ...first]: readonly [string, ...string[]],
+  named: Record<string, string | null | undefined>,
+): Promise<RunningReceiver> {
+  const secret = "s3cret of the receiver";
+  const flags = Object.entries({ ...named, secret }).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`--${name}`, value],
+  );
+  const child = spawn(command, [...first, ...flags], { stdio: ["pipe", "pipe", "pipe"] });
+  const closed = once(child, "close");
+  let errors = "";
+  child.stderr.on("data", (bytes: Buffer) => (errors += bytes.toString()));
+  child.stdin.on("error", () => {});
+  for await (const port of createInterface({ input: child.stdout })) {
+    const url = `http://127.0.0.1:${port}`;
+    return {
+      url: `${url}/hooks`,
+      effectsUrl: `${url}/effects`,
+      secret,
+      async stop() {
+        child.stdin.end();
+        await closed;
+      },
+    };
+  }
+  await closed;
+  throw new Error(`${command} ${[...first, ...flags].join(" ")} ended before it listened: ${errors}`);
+}

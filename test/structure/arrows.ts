@@ -18,7 +18,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   client: { rooms: [], packages: ["node:*"] },
   engine: { rooms: ["client", "domain"], packages: ["node:*"] },
   store: { rooms: ["engine", "domain", "app-errors.ts", "data-directory.ts"], packages: ["node:*", "better-sqlite3"] },
-  scenarios: { rooms: ["contract", "domain"], packages: ["node:*", "yaml", "zod"] },
+  scenarios: { rooms: ["contract", "domain", "engine/real-time.ts"], packages: ["node:*", "yaml", "zod"] },
   api: { rooms: ["scenarios", "contract", "engine", "domain"], packages: ["zod"] },
   "app-errors.ts": { rooms: [], packages: [] },
   "data-directory.ts": { rooms: ["app-errors.ts"], packages: ["node:*"] },

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { destinationIds, endpointIds, receivedRequestIds } from "../domain/ids.ts";
-import { stepActions } from "../domain/configuration.ts";
+import { holdOrders, losses, lossSights, stepActions, tamperings } from "../domain/configuration.ts";
+import { outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
+import { recordedExchange } from "./deliveries.ts";
 import { messageType } from "./messages.ts";
 import { byId, bytes, cursorOf, deleted, headers, idOf, listOf, page, recordedHeaders, recordedPageOf, time } from "./shapes.ts";
 
@@ -9,7 +11,7 @@ const after = z.enum(["repeat-last", "start-over"]);
 
 export const step = z
   .strictObject({
-    times: z.int().optional().describe("How many requests it serves; one when left out."),
+    times: z.int().optional().describe("How many requests it serves; one when left out, or as many as it holds."),
     match: z
       .strictObject({
         type: messageType.optional(),
@@ -25,7 +27,30 @@ export const step = z
     headers: headers.optional(),
     body: z.string().optional(),
     delayMs: z.int().optional().describe("Clock time before the step does what it does."),
-    forMs: z.int().optional().describe("`hang` and `drip`: clock time for which it lasts."),
+    forMs: z
+      .int()
+      .optional()
+      .describe("`hang` and `drip`: clock time for which it lasts. `hold`: clock time for which the first request waits for the others."),
+    to: z.string().optional().describe("`forward`: the full URL of the receiver."),
+    lose: z
+      .enum(losses)
+      .optional()
+      .describe("`forward`: `answer`: the receiver gets the request, the sender no answer; `request`: the receiver gets nothing."),
+    loseAs: z
+      .enum(lossSights)
+      .optional()
+      .describe("What the sender sees of a loss: a reset (when left out), or nothing until it times out."),
+    delayAfterMs: z.int().optional().describe("`forward`: clock time between the receiver's answer and the answer to the sender."),
+    copies: z.int().optional().describe("`forward`: how often the receiver gets the request; the sender gets the first answer."),
+    together: z.boolean().optional().describe("The copies are sent at the same time; otherwise each when the one before it was answered."),
+    tamper: z
+      .enum(tamperings)
+      .optional()
+      .describe(
+        "`forward`: `body`: one more member; `signature`: a wrong one; `no-signature`: none; `reserialise`: the same JSON in other bytes.",
+      ),
+    hold: z.int().optional().describe("`forward`: keeps so many requests, then releases them one after the other."),
+    order: z.enum(holdOrders).optional().describe("In which order; `reverse` when left out, or drawn from the seed."),
   })
   .meta({ id: "Step" });
 
@@ -54,6 +79,17 @@ export const endpointDraft = z
   .strictObject({ name: z.string(), path: z.string().optional(), steps: z.array(step), after: after.optional() })
   .meta({ id: "EndpointDraft" });
 
+const forwardedExchange = z
+  .object({
+    startedAt: time,
+    durationMs: z.number().nullable().describe("Null while it is under way."),
+    simulated: z.boolean().describe("The duration is clock time, because another test endpoint held the request."),
+    outcome: z.enum(outcomes).nullable().describe("Null while it is under way."),
+    ...recordedExchange,
+    bodyLength: z.int().describe("Of the request; its first 64 KB are recorded."),
+  })
+  .meta({ id: "ForwardedExchange" });
+
 const receivedRequest = z
   .object({
     id: idOf(receivedRequestIds),
@@ -80,6 +116,9 @@ const receivedRequest = z
         verifies: z.array(z.object({ destinationId: idOf(destinationIds), name: z.string(), valid: z.boolean() })),
       })
       .nullable(),
+    forwarded: z
+      .array(forwardedExchange)
+      .describe("What a `forward` step sent to the receiver, and what came back, in the order of sending."),
   })
   .meta({ id: "ReceivedRequest" });
 export type ReceivedRequestAnswer = z.input<typeof receivedRequest>;

@@ -30,7 +30,7 @@ import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
-import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
+import type { DeliveryFilter, DeliverySummary, QueryStore, RecordedResponse, UnknownKey } from "./ports.ts";
 import type { NewDestination } from "./store-ports.ts";
 
 export type Pipeline = {
@@ -157,6 +157,27 @@ export type ReceivedRequest = {
   status: number | null;
   message: MessageFacts;
   signature: { value: string; verifies: { destinationId: DestinationId; name: string; valid: boolean }[] } | null;
+  /** What a `forward` step sent to the receiver, and what came back, in the order in which it was sent. */
+  forwarded: ForwardedExchange[];
+};
+
+export type ForwardedExchange = {
+  /** Clock time. */
+  startedAt: number;
+  /** Null while it is under way, like the outcome. */
+  durationMs: number | null;
+  /** The duration is clock time, because another test endpoint held the request. */
+  simulated: boolean;
+  outcome: Outcome | null;
+  error: { code: string; message: string } | null;
+  method: string;
+  url: string;
+  /** Request line and headers exactly as sent; empty when nothing was sent. */
+  requestHead: string;
+  /** The first 64 KB. */
+  body: Uint8Array;
+  bodyLength: number;
+  response: RecordedResponse | null;
 };
 
 export type EndpointPreset = { name: string; title: string; steps: Step[]; after: TestEndpoint["after"]; host?: string };

@@ -4,9 +4,10 @@ import type { Destination, RetryProfile } from "../../domain/configuration.ts";
 import { clientIds, destinationIds, endpointIds, retryProfileIds, sourceIds, type RetryProfileId } from "../../domain/ids.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { documented } from "../../domain/retry.ts";
-import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
+import type { DestinationDraft, ForwardedExchange, Pipeline } from "../../engine/pipeline.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../handler.ts";
+import { exchangeOf } from "./messages.ts";
 
 export function sourceHandlers({ configuration, messages }: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
   return {
@@ -156,7 +157,12 @@ export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints
     "endpoints.update": ({ id, ...changes }) => endpoints.update(id, changes),
     "endpoints.delete": ({ id }) => endpoints.delete(id) ?? { id },
     "endpoints.rewind": ({ id }) => endpoints.rewind(id),
-    "endpoints.requests": ({ id, limit, cursor }) => endpoints.received(id, limit, cursor ?? null),
+    "endpoints.requests": ({ id, limit, cursor }) => {
+      const received = endpoints.received(id, limit, cursor ?? null);
+      if (isProblem(received)) return received;
+      const inLines = (exchange: ForwardedExchange) => ({ ...exchange, ...exchangeOf(exchange) });
+      return { ...received, items: received.items.map((item) => ({ ...item, forwarded: item.forwarded.map(inLines) })) };
+    },
     "endpoints.clearRequests": ({ id }) => endpoints.clearReceived(id) ?? { id },
     "endpoints.presets": () => ({ items: endpoints.presets() }),
   };

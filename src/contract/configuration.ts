@@ -16,7 +16,14 @@ const configuredDestination = z
   .strictObject({
     name: z.string(),
     sources: z.array(z.string()).describe("Their write keys; when reading, names will do."),
-    webhooks: z.array(webhookDraft),
+    webhooks: z.array(
+      webhookDraft.extend({
+        behind: z
+          .strictObject({ endpoint: z.string(), url: z.string() })
+          .optional()
+          .describe("The path of the test endpoint in front of it, and the URL that an undo restores."),
+      }),
+    ),
     sharedSecret: z.string().nullable().optional().describe("Left out: stays as it is."),
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { destinationIds, endpointIds, receivedRequestIds } from "../domain/ids.ts";
+import { destinationIds, endpointIds, receivedRequestIds, webhookIds } from "../domain/ids.ts";
 import { holdOrders, losses, lossSights, stepActions, tamperings } from "../domain/configuration.ts";
 import { outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
@@ -66,6 +66,10 @@ const endpointAnswer = z
     tlsUrl: z.string(),
     steps: z.array(step),
     after,
+    inFrontOf: z
+      .object({ destinationId: idOf(destinationIds), webhookId: idOf(webhookIds), url: z.string() })
+      .nullish()
+      .describe("The webhook that points here, and the URL that it had before."),
     createdAt: time,
     position: z.object({
       step: z.int().nullable().describe("The step that serves the next request, from 0; null when none is left."),

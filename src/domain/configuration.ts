@@ -163,6 +163,8 @@ export type TestEndpoint = {
   path: string;
   steps: Step[];
   after: "repeat-last" | "start-over";
+  /** The webhook that points here, and the URL that it had before. */
+  inFrontOf?: { destinationId: DestinationId; webhookId: WebhookId; url: string } | null;
   createdAt: number;
 };
 

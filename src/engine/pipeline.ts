@@ -24,6 +24,7 @@ import type {
   ReceivedRequestId,
   RetryProfileId,
   SourceId,
+  WebhookId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
 import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
@@ -39,6 +40,7 @@ export type Pipeline = {
   messages: Messages;
   deliveries: Deliveries;
   endpoints: Endpoints;
+  faults: Faults;
   clients: Clients;
   workspaces: Workspaces;
   profiles: Profiles;
@@ -83,6 +85,8 @@ export type Configuration = {
   createDestination(draft: DestinationDraft): Destination | Problem;
   updateDestination(id: DestinationId, changes: Partial<DestinationDraft>): Destination | Problem;
   deleteDestination(id: DestinationId): Problem | null;
+  /** Gives a webhook another URL; it stays the same webhook. */
+  pointWebhook(id: DestinationId, webhook: WebhookId, url: string): Destination | Problem;
 
   /** The built-in ones first, then the custom ones. */
   retryProfiles(): (RetryProfile & { id: RetryProfileId | null })[];
@@ -136,7 +140,7 @@ export type Deliveries = {
   cancelRetryJob(id: JobId): RetryJob | Problem;
 };
 
-export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> & Partial<Pick<TestEndpoint, "path" | "after">>;
+export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> & Partial<Pick<TestEndpoint, "path" | "after" | "inFrontOf">>;
 
 export type EndpointView = TestEndpoint & { url: string; tlsUrl: string; position: ProgramPosition };
 
@@ -198,6 +202,22 @@ export type Endpoints = {
   ): { items: ReceivedRequest[]; nextCursor: ReceivedRequestId | null; total: number; dropped: number } | Problem;
   clearReceived(id: EndpointId): Problem | null;
   presets(): EndpointPreset[];
+};
+
+/** What a test endpoint in front of a webhook does to its requests. */
+export type Fault = Omit<Step, "do" | "to">;
+
+export type Faults = {
+  /** The endpoint that is in front of a webhook. */
+  behind(webhook: WebhookId): EndpointView | null;
+  put(id: DestinationId, webhook: WebhookId, fault: Fault): Destination | Problem;
+  undo(id: DestinationId, webhook: WebhookId): Destination | Problem;
+  /** Deletes a test endpoint. A webhook behind it gets its own URL back. */
+  deleteEndpoint(id: EndpointId): Problem | null;
+  /** Puts an endpoint that there is in front of a webhook. */
+  link(id: EndpointId, inFrontOf: NonNullable<TestEndpoint["inFrontOf"]>): void;
+  /** Points webhooks at the present addresses of the endpoints in front of them. */
+  refresh(): void;
 };
 
 /** The write key as it is, or that of a source at this moment. */

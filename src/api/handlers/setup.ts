@@ -23,7 +23,18 @@ export function sourceHandlers({ configuration, messages }: Pipeline): HandlersO
   };
 }
 
-export function destinationHandlers({ configuration }: Pipeline): HandlersOf<"destinations" | "catalog"> {
+export function destinationHandlers({ configuration, faults }: Pipeline): HandlersOf<"destinations" | "catalog"> {
+  const destinationAnswer = (destination: Destination) => ({
+    ...destination,
+    webhooks: destination.webhooks.map((webhook) => {
+      const endpoint = faults.behind(webhook.id);
+      if (endpoint?.inFrontOf === null || endpoint?.inFrontOf === undefined) return webhook;
+      return { ...webhook, behind: { endpointId: endpoint.id, name: endpoint.name, url: endpoint.inFrontOf.url } };
+    }),
+    hasSharedSecret: destination.sharedSecret !== null,
+    connectionMode: "cloud" as const,
+  });
+  const answerTo = (destination: Destination | Problem) => (isProblem(destination) ? destination : destinationAnswer(destination));
   const find = (id: Destination["id"]) => configuration.destination(id) ?? notFound("destination", destinationIds.format(id));
   return {
     "catalog.list": () => ({ items: [webhooksEntry] }),
@@ -40,16 +51,10 @@ export function destinationHandlers({ configuration }: Pipeline): HandlersOf<"de
       return isProblem(changes) ? changes : answerTo(configuration.updateDestination(id, changes));
     },
     "destinations.delete": ({ id }) => configuration.deleteDestination(id) ?? { id },
+    "destinations.putFault": ({ id, webhookId, ...fault }) => answerTo(faults.put(id, webhookId, fault)),
+    "destinations.undoFault": ({ id, webhookId }) => answerTo(faults.undo(id, webhookId)),
     "destinations.secret": ({ id }) => find(id),
   };
-}
-
-function destinationAnswer(destination: Destination) {
-  return { ...destination, hasSharedSecret: destination.sharedSecret !== null, connectionMode: "cloud" as const };
-}
-
-function answerTo(destination: Destination | Problem) {
-  return isProblem(destination) ? destination : destinationAnswer(destination);
 }
 
 /** The engine keeps the id of a webhook whose URL stays. */
@@ -149,13 +154,17 @@ export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"r
   };
 }
 
-export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints"> {
+export function endpointHandlers({ endpoints, faults }: Pipeline): HandlersOf<"endpoints"> {
   return {
     "endpoints.list": () => ({ items: endpoints.list() }),
     "endpoints.create": (draft) => endpoints.create(draft),
     "endpoints.get": ({ id }) => endpoints.get(id) ?? notFound("test endpoint", endpointIds.format(id)),
-    "endpoints.update": ({ id, ...changes }) => endpoints.update(id, changes),
-    "endpoints.delete": ({ id }) => endpoints.delete(id) ?? { id },
+    "endpoints.update": ({ id, ...changes }) => {
+      const updated = endpoints.update(id, changes);
+      faults.refresh();
+      return updated;
+    },
+    "endpoints.delete": ({ id }) => faults.deleteEndpoint(id) ?? { id },
     "endpoints.rewind": ({ id }) => endpoints.rewind(id),
     "endpoints.requests": ({ id, limit, cursor }) => {
       const received = endpoints.received(id, limit, cursor ?? null);

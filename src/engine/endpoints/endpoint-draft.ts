@@ -44,6 +44,7 @@ export function checkDraft(
     path,
     steps: steps.length === 0 ? [{ do: "answer", status: 200 }] : steps,
     after: draft.after ?? present?.after ?? "repeat-last",
+    inFrontOf: draft.inFrontOf === undefined ? (present?.inFrontOf ?? null) : draft.inFrontOf,
   };
 }
 

@@ -85,6 +85,7 @@ export function DestinationEditor({
           showsAll={showsAll}
           sources={sources}
           destinationId={id}
+          saved={kept === undefined ? destination : undefined}
           hasSharedSecret={destination.hasSharedSecret}
           onChange={(changes) => {
             clear();

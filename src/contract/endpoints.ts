@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { destinationIds, endpointIds, receivedRequestIds, webhookIds } from "../domain/ids.ts";
-import { holdOrders, losses, lossSights, stepActions, tamperings } from "../domain/configuration.ts";
+import { holdOrders, losses, lossLooks, stepActions, tamperings } from "../domain/configuration.ts";
 import { outcomes } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { recordedExchange } from "./deliveries.ts";
@@ -37,7 +37,7 @@ export const step = z
       .optional()
       .describe("`forward`: `answer`: the receiver gets the request, the sender no answer; `request`: the receiver gets nothing."),
     loseAs: z
-      .enum(lossSights)
+      .enum(lossLooks)
       .optional()
       .describe("What the sender sees of a loss: a reset (when left out), or nothing until it times out."),
     delayAfterMs: z.int().optional().describe("`forward`: clock time between the receiver's answer and the answer to the sender."),

@@ -110,7 +110,7 @@ export type StepMatch = { type?: MessageType; event?: string; userId?: string; m
 export const stepActions = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect", "forward"] as const;
 
 export const losses = ["answer", "request"] as const;
-export const lossSights = ["reset", "timeout"] as const;
+export const lossLooks = ["reset", "timeout"] as const;
 export const tamperings = ["body", "signature", "no-signature", "reserialise"] as const;
 export const holdOrders = ["reverse", "seeded"] as const;
 
@@ -121,7 +121,7 @@ export type ForwardMembers = {
   /** `answer`: the receiver gets the request, the sender no answer. `request`: the receiver gets nothing. */
   lose?: (typeof losses)[number];
   /** What the sender sees of a loss: a reset, or nothing until it times out. A reset when left out. */
-  loseAs?: (typeof lossSights)[number];
+  loseAs?: (typeof lossLooks)[number];
   /** Clock time between the receiver's answer and the answer to the sender. */
   delayAfterMs?: number;
   /** How often the receiver gets the request; the sender gets the first answer. */

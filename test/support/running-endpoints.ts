@@ -10,7 +10,7 @@ import { createTrust } from "../../src/engine/deliver/dial.ts";
 import { createAuthority } from "../../src/engine/endpoints/authority.ts";
 import { createEndpoints } from "../../src/engine/endpoints/endpoints.ts";
 import type { EndpointsOptions } from "../../src/engine/endpoints/endpoints.ts";
-import type { EndpointDraft, EndpointView } from "../../src/engine/pipeline.ts";
+import type { EndpointDraft, EndpointView } from "../../src/engine/endpoint-pipeline.ts";
 import { createSteppedClock } from "./stepped-clock.ts";
 
 export const testAuthority = createAuthority({ dataDir: null });

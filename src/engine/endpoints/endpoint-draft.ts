@@ -6,7 +6,7 @@ import { highestStatus } from "../../domain/http-status.ts";
 import { conflict, invalid, isProblem } from "../../domain/problem.ts";
 import type { Problem } from "../../domain/problem.ts";
 import { checkWebhookUrl } from "../../domain/webhook-rules.ts";
-import type { EndpointDraft, EndpointPreset } from "../pipeline.ts";
+import type { EndpointDraft, EndpointPreset } from "../endpoint-pipeline.ts";
 import type { CertificateHost } from "./authority.ts";
 
 const maxNameLength = 200;

@@ -6,7 +6,8 @@
 import type { Destination, Step, TestEndpoint, Webhook } from "../../domain/configuration.ts";
 import { destinationIds, endpointIds, webhookIds, type DestinationId, type EndpointId, type WebhookId } from "../../domain/ids.ts";
 import { conflict, isProblem, notFound, type Problem } from "../../domain/problem.ts";
-import type { Configuration, Endpoints, EndpointView, Faults } from "../pipeline.ts";
+import type { Endpoints, EndpointView, Faults } from "../endpoint-pipeline.ts";
+import type { Configuration } from "../pipeline.ts";
 import type { Atomically } from "../profile-ports.ts";
 
 type FaultsOptions = {

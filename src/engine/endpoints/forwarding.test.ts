@@ -1,50 +1,13 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
+import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
+import { behind, receiver, recordOf } from "../../../test/support/forwarding.ts";
 import { certificate, startRawReceiver } from "../../../test/support/raw-receiver.ts";
 import { until } from "../../../test/support/running-app.ts";
-import { startEndpoints, unwrap } from "../../../test/support/running-endpoints.ts";
+import { startEndpoints } from "../../../test/support/running-endpoints.ts";
 import type { Step } from "../../domain/configuration.ts";
-import type { EndpointId } from "../../domain/ids.ts";
-import type { ReceivedRequest } from "../pipeline.ts";
-
-type Arrived = { method: string; url: string; headers: string[]; body: string; response: ServerResponse };
-
-/** A plain server of Node's, which knows nothing of Hookyard. */
-async function receiver(answer: (arrived: Arrived, count: number) => void = ({ response }) => void response.end("done")) {
-  const arrived: Arrived[] = [];
-  const listener: RequestListener = (request: IncomingMessage, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const { method = "", url = "", rawHeaders } = request;
-      const one = { method, url, headers: rawHeaders, body: Buffer.concat(chunks).toString(), response };
-      arrived.push(one);
-      answer(one, arrived.length);
-    });
-  };
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, arrived, bodies: () => arrived.map(({ body }) => body) };
-}
-
-type Running = Awaited<ReturnType<typeof startEndpoints>>;
-
-async function behind(to: string, step: Partial<Step>, options: Parameters<typeof startEndpoints>[0] = {}) {
-  const running = await startEndpoints(options);
-  const { id, url } = running.create({ steps: [{ do: "forward", to, ...step }] });
-  return { ...running, id, at: url, record: () => recordOf(running, id) };
-}
-
-function recordOf({ endpoints }: Running, id: EndpointId): ReceivedRequest[] {
-  return unwrap(endpoints.received(id, 100, null)).items.toReversed();
-}
 
 const track = '{"type":"track","userId":"u1","event":"Bought"}';
 
@@ -282,91 +245,5 @@ describe("tampering", () => {
 
   test("gives an unsigned request a wrong signature", async () => {
     expect((await tampered("signature", track, {})).signature).toMatch(/^[0-9a-f]{40}$/);
-  });
-});
-
-describe("held requests", () => {
-  async function sendInOrder({ at, whenReceived }: { at: string; whenReceived: (count: number) => Promise<void> }, names: string[]) {
-    const seen = [];
-    for (const [index, name] of names.entries()) {
-      seen.push(askWithNode(at, { body: name }));
-      await whenReceived(index + 1);
-    }
-    return Promise.all(seen);
-  }
-
-  test("are released in reverse, each when the one before it was answered", async () => {
-    const { url, bodies } = await receiver(({ body, response }) => void response.end(`${body} done`));
-    const seen = await sendInOrder(await behind(url, { hold: 3 }), ["a", "b", "c"]);
-    expect(bodies()).toEqual(["c", "b", "a"]);
-    expect(seen).toMatchObject([{ body: "a done" }, { body: "b done" }, { body: "c done" }]);
-  });
-
-  test("are released in an order that the seed draws", async () => {
-    const names = ["a", "b", "c", "d", "e", "f"];
-    const orderOf = async (seed: number) => {
-      const { url, bodies } = await receiver();
-      await sendInOrder(await behind(url, { hold: 6, order: "seeded" }, { seed: () => seed }), names);
-      return bodies().join("");
-    };
-    const first = await orderOf(1);
-    expect(await orderOf(1)).toBe(first);
-    expect([...first].toSorted()).toEqual(names);
-    expect(new Set([first, await orderOf(2), await orderOf(3)]).size).toBeGreaterThan(1);
-  });
-
-  test("that stay fewer are released by the clock", async () => {
-    const { url, bodies } = await receiver();
-    const held = await behind(url, { hold: 3, forMs: 700 });
-    const seen = sendInOrder(held, ["a", "b"]);
-    await held.whenReceived(2);
-    held.clock.advanceBy(699);
-    expect(bodies()).toEqual([]);
-    held.clock.advanceBy(1);
-    await seen;
-    expect(bodies()).toEqual(["b", "a"]);
-    expect(held.clock.scheduled()).toEqual([]);
-  });
-
-  test("wait two seconds for the others unless the step says how long, and the next ones are held again", async () => {
-    const { url, bodies } = await receiver();
-    const held = await behind(url, { hold: 2 });
-    await sendInOrder(held, ["a", "b"]);
-    const third = askWithNode(held.at, { body: "c" });
-    await held.whenReceived(3);
-    expect(held.clock.scheduled()).toEqual([held.clock.now() + 2_000]);
-    held.clock.advanceBy(2_000);
-    await third;
-    expect(bodies()).toEqual(["b", "a", "c"]);
-  });
-});
-
-describe("a forward under way", () => {
-  test("is aborted when its endpoint is deleted, held ones too", async () => {
-    const closed: string[] = [];
-    const { url, bodies } = await receiver(({ body, response }) => void response.once("close", () => closed.push(body)));
-    const { at, id, endpoints, clock, create, whenReceived } = await behind(url, {});
-    const holding = create({ name: "Holding", steps: [{ do: "forward", to: url, hold: 2 }] });
-    const seen = [askWithNode(at, { body: "a" }), askWithNode(holding.url, { body: "b" })];
-    await whenReceived(2);
-    await until(() => bodies().length === 1);
-    endpoints.delete(id);
-    endpoints.delete(holding.id);
-    expect(await Promise.all(seen)).toEqual([{ failed: "ECONNRESET" }, { failed: "ECONNRESET" }]);
-    await until(() => closed.length === 1);
-    clock.advanceBy(10_000);
-    expect(bodies()).toEqual(["a"]);
-  });
-
-  test("gets its answer before a stop", async () => {
-    const waiting: ServerResponse[] = [];
-    const { url } = await receiver(({ response }) => void waiting.push(response));
-    const { at, endpoints } = await behind(url, {});
-    const seen = askWithNode(at);
-    await until(() => waiting.length === 1);
-    const stopped = endpoints.stop();
-    waiting[0]?.end("in time");
-    expect(await seen).toMatchObject({ body: "in time" });
-    await stopped;
   });
 });

@@ -8,7 +8,7 @@ import type { DestinationId, EndpointId, ReceivedRequestId } from "../../domain/
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { MessageFacts } from "../../domain/program.ts";
 import { messageTypes } from "../../domain/states.ts";
-import type { ForwardedExchange, ReceivedRequest } from "../pipeline.ts";
+import type { ForwardedExchange, ReceivedRequest } from "../endpoint-pipeline.ts";
 
 /** Enough to look back over a run; longer histories are searched by message. */
 const maxRequests = 1_000;

@@ -14,7 +14,7 @@ export type Wait = {
   forMs(ms: number, run: () => void): void;
   /** Until it is released, or the client disconnects. */
   forever(): void;
-  /** Ends a wait as of this time, and goes on. */
+  /** Ends a wait as of this time. */
   release(at: number): void;
   /** What comes next starts no earlier than now: real time has passed. */
   catchUp(): void;
@@ -29,7 +29,7 @@ type WaitOptions = {
   tcp: Socket;
   clock: Clock;
   holds: Holds;
-  /** Held as the attempt is: for what goes on without the client. */
+  /** Held as the attempt is: for what continues without the client. */
   work?: Work;
 };
 

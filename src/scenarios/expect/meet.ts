@@ -4,7 +4,7 @@
  * expectation is met or that time is over. With `never`, nothing may fit at any such moment.
  */
 
-import { askEffects, stableEffects } from "../effects.ts";
+import { askEffects, stableEffects, type Effects, type EffectsSource } from "../effects.ts";
 import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
 import { isWithin, rangeText } from "../file/matcher.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
@@ -63,9 +63,10 @@ async function meetEffects({ url = "", command, token, times }: EffectsClaim): P
   };
   const wanted = new Map([[token, typeof times === "number" ? times : (times.atLeast ?? 0)]]);
   try {
-    const found = (await stableEffects({ ask: () => askEffects(command === undefined ? { url } : { command }), wanted })).get(token);
-    const { count, found: lines } = found ?? { count: 0, found: [] };
-    const shown = lines.slice(0, maxEffects).map((line) => (line.length > maxEffect ? `${line.slice(0, maxEffect)}…` : line));
+    const source: EffectsSource = command === undefined ? { url } : { command };
+    const effects = await stableEffects({ ask: () => askEffects(source), wanted });
+    const { count, found }: Effects = effects.get(token) ?? { count: 0, found: [] };
+    const shown = found.slice(0, maxEffects).map((line) => (line.length > maxEffect ? `${line.slice(0, maxEffect)}…` : line));
     const actual = `${count} ${count === 1 ? "effect" : "effects"}${count === 0 ? "" : `: ${shown.join(" and ")}`}`;
     return { ...verdict, passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual };
   } catch (error) {

@@ -177,7 +177,7 @@ const clockClaim = members({
 const effectsClaim = members({
   url: text.optional().describe("Is asked with GET; its answer, text or JSON, says what the receiver has done."),
   command: text.optional().describe("Its standard output says what the receiver has done. Only hookyard run and hookyard/testing run one."),
-  token: name.describe("What each line or array element has that tells of an effect: a userId, say."),
+  token: name.describe("What each line or array element of an effect contains: a userId, say."),
   times: expectedNumber.describe("How often it took effect."),
 }).refine(({ url, command }) => (url === undefined) !== (command === undefined), {
   error: "Say how to ask the receiver: either url or command.",

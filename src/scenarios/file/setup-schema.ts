@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { step as apiStep } from "../../contract/endpoints.ts";
 import { ingestFault as apiFault } from "../../contract/sources.ts";
-import { holdOrders, losses, lossSights, tamperings } from "../../domain/configuration.ts";
+import { holdOrders, losses, lossLooks, tamperings } from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
@@ -82,7 +82,7 @@ const programStep = members({
   lose: oneOf(losses)
     .optional()
     .describe(apiStep.shape.lose.description ?? ""),
-  loseAs: oneOf(lossSights)
+  loseAs: oneOf(lossLooks)
     .optional()
     .describe(apiStep.shape.loseAs.description ?? ""),
   delayAfter: duration.optional().describe("Of forward: clock time between the receiver's answer and the answer to the sender."),

@@ -53,7 +53,7 @@ export function ForwardDetails({ step, number, onChange }: FieldsProps) {
       <OneOf label="Lose" number={number} value={step.lose} values={losses} none="nothing" onChange={(lose) => set("lose", lose)} />
       {step.lose === undefined ? null : (
         <OneOf
-          label="The sender sees"
+          label="Seen as"
           number={number}
           value={step.loseAs}
           values={["timeout"]}
@@ -63,7 +63,7 @@ export function ForwardDetails({ step, number, onChange }: FieldsProps) {
       )}
       {isSent && step.loseAs !== "timeout" ? (
         <CommitField
-          label="Delay of the answer"
+          label="Delay after"
           small
           text={step.delayAfterMs === undefined ? "" : durationText(step.delayAfterMs)}
           placeholder="none"
@@ -75,7 +75,7 @@ export function ForwardDetails({ step, number, onChange }: FieldsProps) {
       {isSent ? <SentFields step={step} number={number} set={set} /> : null}
       {isAnswered ? (
         <CommitField
-          label="Answer in its place"
+          label="Answer with"
           small
           text={step.status === undefined ? "" : String(step.status)}
           placeholder="the receiver’s"
@@ -125,7 +125,7 @@ function SentFields({ step, number, set }: { step: ProgramStep; number: number; 
             onChange={(order) => set("order", order)}
           />
           <CommitField
-            label="Wait for the others"
+            label="At most for"
             small
             text={step.forMs === undefined ? "" : durationText(step.forMs)}
             placeholder="2 s"

@@ -1,7 +1,7 @@
 /** What a `forward` step changes on the way, as the words of a program's line, and back. The line has no room for its URL. */
 
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { holdOrders, losses, lossSights, tamperings } from "../../../domain/configuration.ts";
+import { holdOrders, losses, lossLooks, tamperings } from "../../../domain/configuration.ts";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 
 type ProgramStep = AnswerOf<"endpoints.get">["steps"][number];
@@ -40,7 +40,7 @@ export function takeForwardWord(step: ProgramStep, word: string, rest: string[])
     case "lose":
       return take("lose", oneOf(losses));
     case "as":
-      return take("loseAs", oneOf(lossSights));
+      return take("loseAs", oneOf(lossLooks));
     case "tamper":
       return take("tamper", oneOf(tamperings));
     case "copies":

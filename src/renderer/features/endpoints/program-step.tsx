@@ -213,17 +213,26 @@ function StepSentence({ step }: { step: ProgramStep }) {
   );
 }
 
+const tamperWords = {
+  body: "with another body",
+  signature: "with a wrong signature",
+  "no-signature": "without its signature",
+  reserialise: "with other bytes of the same JSON",
+};
+
 /** What the receiver gets, and what the sender sees of it. */
 function ForwardEffect({ step, outcome }: { step: ProgramStep; outcome: ReturnType<typeof outcomeOf> }) {
   const { lose, hold, order, copies = 1, together, tamper, status, delayMs = 0, delayAfterMs = 0 } = step;
   const receiver = [
+    ...(hold === undefined ? [] : [order === "seeded" ? "in a drawn order" : "in reverse"]),
     ...(delayMs > 0 ? [`after ${durationText(delayMs)}`] : []),
-    ...(hold === undefined ? [] : [`${hold} held, then ${order === "seeded" ? "in a drawn order" : "in reverse"}`]),
-    ...(tamper === undefined ? [] : [tamper === "no-signature" ? "without its signature" : `tampered ${tamper}`]),
+    ...(tamper === undefined ? [] : [tamperWords[tamper]]),
     ...(copies === 1 ? [] : [`${copies} times${together === true ? " at once" : ""}`]),
   ];
   const gets =
-    lose === "request" ? "The receiver gets nothing" : `The receiver gets it${receiver.length === 0 ? "" : ` ${receiver.join(", ")}`}`;
+    lose === "request"
+      ? "The receiver gets nothing"
+      : `The receiver gets ${hold === undefined ? "it" : `every ${hold}`}${receiver.length === 0 ? "" : ` ${receiver.join(", ")}`}`;
   const sees = outcome === "success" || outcome === "http_error" ? (status ?? "its answer") : outcome;
   return (
     <span className="clip">

@@ -145,7 +145,7 @@ export function StepDetails({ step, number, onChange }: { step: ProgramStep; num
     <>
       {step.do === "forward" ? <ForwardDetails step={step} number={number} onChange={onChange} /> : null}
       <CommitField
-        label="Delay"
+        label={step.do === "forward" ? "Delay before" : "Delay"}
         small
         text={step.delayMs === undefined ? "" : durationText(step.delayMs)}
         placeholder="none"

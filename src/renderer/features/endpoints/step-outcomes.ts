@@ -181,7 +181,7 @@ export function didWords(request: Received, steps: readonly ProgramStep[]): stri
   if (did === "default") return `${status ?? 200}, no step`;
   const step = stepOf(request, steps);
   if (did === "answer") return status === null ? "not answered" : String(status);
-  if (did === "forward") return status === null ? "forward, no answer" : `forward, ${status}`;
+  if (did === "forward") return status === null ? (step?.lose === undefined ? "no answer" : "lost") : String(status);
   if (step === null) return did === "redirect" && status !== null ? `redirect ${status}` : did;
   const { body: _, ...shown } = step;
   return printAction(shown);

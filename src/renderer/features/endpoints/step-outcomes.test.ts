@@ -108,7 +108,7 @@ describe("what a delivery makes of a program", () => {
   test("a forward counts as a receiver that answers 200, unless the step says otherwise", () => {
     expect(words("forward lose answer → forward status 503 → forward later 5 s → forward copies 2")).toEqual([
       "forward connection_error",
-      "forward http_error",
+      "forward status 503 http_error",
       "forward timeout",
       "forward success",
     ]);

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
 import { behind, receiver } from "../../../test/support/forwarding.ts";
+import { Activity } from "../clock/activity.ts";
 import { until } from "../../../test/support/running-app.ts";
 
 describe("held requests", () => {
@@ -64,7 +65,7 @@ describe("a forward under way", () => {
   test("is aborted when its endpoint is deleted, held ones too", async () => {
     const closed: string[] = [];
     const { url, bodies } = await receiver(({ body, response }) => void response.once("close", () => closed.push(body)));
-    const { at, id, endpoints, clock, create, whenReceived } = await behind(url, {});
+    const { at, id, endpoints, clock, create, whenReceived } = await behind(url, {}, { forwardTimeoutMs: 3_600_000 });
     const holding = create({ name: "Holding", steps: [{ do: "forward", to: url, hold: 2 }] });
     const seen = [askWithNode(at, { body: "a" }), askWithNode(holding.url, { body: "b" })];
     await whenReceived(2);
@@ -75,6 +76,21 @@ describe("a forward under way", () => {
     await until(() => closed.length === 1);
     clock.advanceBy(10_000);
     expect(bodies()).toEqual(["a"]);
+  });
+
+  test("is an arrival when another program sent it: an advance does not wait for its receiver, and a settle does", async () => {
+    const activity = new Activity();
+    const waiting: ServerResponse[] = [];
+    const { url } = await receiver(({ response }) => void waiting.push(response));
+    const { at } = await behind(url, {}, { activity, forwardTimeoutMs: 3_600_000 });
+    activity.beginAdvance();
+    const seen = askWithNode(at);
+    await until(() => waiting.length === 1);
+    expect(activity.isQuiet(false)).toBe(false);
+    await activity.whenOwnQuiet({ waits: () => false, signal: new AbortController().signal });
+    waiting[0]?.end();
+    await seen;
+    await activity.whenQuiet({ includeHeld: true });
   });
 
   test("gets its answer before a stop", async () => {

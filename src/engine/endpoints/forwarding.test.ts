@@ -89,6 +89,18 @@ describe("a forward", () => {
     ]);
   });
 
+  test("says that an answer is not legal HTTP to pass back, and passes a 204 and a 304 without a body", async () => {
+    const answers = ["200 OK\r\nX-A: \x01\r\nContent-Length: 0", "204 None", "304 Same\r\nContent-Length: 7"];
+    const real = await startRawReceiver({
+      onRequest: (socket, _, request) => socket.end(`HTTP/1.1 ${answers[Number(request.at(-1))]}\r\n\r\n`),
+    });
+    onTestFinished(() => real.stop());
+    const { at } = await behind(`http://127.0.0.1:${real.port}/`, {});
+    expect(await askWithNode(at, { body: "0" })).toMatchObject({ status: 502, body: expect.stringContaining("cannot be passed back") });
+    expect(await askWithNode(at, { body: "1" })).toMatchObject({ status: 204, body: "" });
+    expect(await askWithNode(at, { body: "2" })).toMatchObject({ status: 304, body: "", headers: { "content-length": "7" } });
+  });
+
   test("says that nothing listens, and that a certificate is self-signed", async () => {
     const secure = createSecureServer(certificate("self-signed"), (_, response) => response.end());
     await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));

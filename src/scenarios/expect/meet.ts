@@ -4,7 +4,9 @@
  * expectation is met or that time is over. With `never`, nothing may fit at any such moment.
  */
 
-import type { Expectation, Subject } from "../file/expectation-schema.ts";
+import { askEffects, stableEffects, type Effects, type EffectsSource } from "../../receiver/effects.ts";
+import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
+import { isWithin, rangeText } from "../file/matcher.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
 import { audiences, deliveries, messages, requests, attempts } from "./kinds.ts";
@@ -37,6 +39,8 @@ async function meetSubject(subject: Subject, expectation: Expectation, session: 
       return meetClaim(audiences, expectation.audiences, session);
     case "clock":
       return expectation.clock === undefined ? null : judgeClock(expectation.clock, await session.history(), session.startedAt);
+    case "effects":
+      return expectation.effects === undefined ? null : meetEffects(expectation.effects, session);
   }
 }
 
@@ -48,6 +52,31 @@ async function meetClaim<Claim extends Counted, Thing>(
   if (claim === undefined) return null;
   return claim.never === undefined ? atSomeMoment(kind, claim, session) : never(kind, claim, session);
 }
+
+/** A receiver that cannot be asked has not met it. */
+async function meetEffects({ url = "", command, token: written, times }: EffectsClaim, session: Session): Promise<Verdict> {
+  const token = session.requests.fill(written);
+  const verdict = {
+    expected: `${rangeText(times)} ${times === 1 ? "effect" : "effects"} of ${written}`,
+    differences: [],
+    moreDifferences: 0,
+  };
+  const wanted = new Map([[token, typeof times === "number" ? times : (times.atLeast ?? 0)]]);
+  try {
+    const source: EffectsSource = command === undefined ? { url } : { command };
+    const effects = await stableEffects({ ask: () => askEffects(source), wanted });
+    const { count, found }: Effects = effects.get(token) ?? { count: 0, found: [] };
+    const shown = found.slice(0, maxEffects).map((line) => (line.length > maxEffect ? `${line.slice(0, maxEffect)}…` : line));
+    const actual = `${count} ${count === 1 ? "effect" : "effects"}${count === 0 ? "" : `: ${shown.join(" and ")}`}`;
+    return { ...verdict, passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual };
+  } catch (error) {
+    return { ...verdict, passed: false, actual: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Enough to see what was done twice. */
+const maxEffects = 3;
+const maxEffect = 200;
 
 function viewOf(session: Session, { now }: History): View {
   return { now, startedAt: session.startedAt, secretOf: (destination) => session.secretOf(destination) };

@@ -52,7 +52,7 @@ async function checkTogether(probe: Probe): Promise<Outcome> {
     const token = probe.token();
     tokens.push(token);
     const body = probe.track(token);
-    const sent = await probe.sendAll(body, { copies: apartMs === 0 ? 3 : 2, apartMs: Math.min(apartMs, 1_000) });
+    const sent = await probe.sendAll(body, { copies: apartMs === 0 ? 3 : 2, apartMs: Math.min(Math.round(apartMs), 1_000) });
     if (!sent.some(isAccepted)) await probe.deliver(body);
   };
   const waiting = [...apart];
@@ -202,7 +202,7 @@ export const exactlyOnceChecks: Check[] = [
         [
           { hangUp: "when-sent" },
           { hangUp: "when-sent-reset" },
-          { hangUp: "while-working", waitMs: Math.min(2_000, probe.receiver.usualMs / 2) },
+          { hangUp: "while-working", waitMs: Math.min(2_000, Math.round(probe.receiver.usualMs / 2)) },
           { hangUp: "at-first-byte" },
           { hangUp: "when-sent" },
           { hangUp: "when-sent-reset" },
@@ -220,7 +220,10 @@ export const exactlyOnceChecks: Check[] = [
     run: (probe) =>
       checkRetryAfter(
         probe,
-        [100, 300, 1_000].map((waitMs) => ({ hangUp: "without-reading", waitMs: Math.max(waitMs, probe.receiver.usualMs / 2) })),
+        [100, 300, 1_000].map((waitMs) => ({
+          hangUp: "without-reading",
+          waitMs: Math.max(waitMs, Math.round(probe.receiver.usualMs / 2)),
+        })),
         "its answer came too late",
       ),
   },

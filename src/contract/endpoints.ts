@@ -98,9 +98,9 @@ export const endpointDraft = z
 const forwardedExchange = z
   .object({
     startedAt: time,
-    durationMs: z.number().nullable().describe("Null while it is under way."),
+    durationMs: z.number().nullable().describe("Null while it is in progress."),
     simulated: z.boolean().describe("The duration is clock time, because another test endpoint held the request."),
-    outcome: z.enum(outcomes).nullable().describe("Null while it is under way."),
+    outcome: z.enum(outcomes).nullable().describe("Null while it is in progress."),
     ...recordedExchange,
     bodyLength: z.int().describe("Of the request; its first 64 KB are recorded."),
   })

@@ -87,7 +87,7 @@ steps:
 test.each<[string, string]>([
   [
     "{ do: forward, to: Reciever }",
-    "5:26 A forward leads to the full URL of a receiver, such as http://127.0.0.1:3000/, or to an endpoint above it. Reciever is not known here. Did you mean Receiver?",
+    "5:26 A forward leads to the full URL of a receiver, such as http://127.0.0.1:3000/, or to an endpoint above it. Reciever is unknown. Did you mean Receiver?",
   ],
   [
     "{ do: forward, to: Path }",
@@ -97,9 +97,9 @@ test.each<[string, string]>([
   ["{ do: forward, to: Receiver, lose: anser }", '5:42 lose must be answer or request, but it is "anser".'],
   [
     "{ do: forward, to: Receiver, hold: 2 }",
-    "5:42 2 requests are never under way together, because a webhook has 1 here. Write settings: { laneConnections: 2 }.",
+    "5:42 2 requests are never in progress together, because a webhook has 1 here. Write settings: { laneConnections: 2 }.",
   ],
-  ["{ do: forward, to: Receiver, tampr: body }", "5:36 tampr is not known here. Did you mean tamper?"],
+  ["{ do: forward, to: Receiver, tampr: body }", "5:36 tampr is unknown. Did you mean tamper?"],
 ])("%s is refused at its place", (program, sentence) => {
   const read = readScenario(wrong(program));
   expect("problems" in read ? read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`) : []).toEqual([sentence]);

@@ -19,7 +19,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   engine: { rooms: ["client", "domain"], packages: ["node:*"] },
   store: { rooms: ["engine", "domain", "app-errors.ts", "data-directory.ts"], packages: ["node:*", "better-sqlite3"] },
   scenarios: {
-    rooms: ["receiver", "contract", "engine/deliver/dial.ts", "engine/real-time.ts", "domain"],
+    rooms: ["receiver", "contract", "engine/deliver/dial.ts", "domain"],
     packages: ["node:*", "yaml", "zod"],
   },
   receiver: { rooms: ["engine", "domain"], packages: ["node:*"] },

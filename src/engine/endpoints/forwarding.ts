@@ -82,7 +82,7 @@ export function createForwarding(options: ForwardingOptions) {
         );
       }
       if (underWay.size >= maxUnderWay) {
-        return refuse(503, "too_many_forwards", `${maxUnderWay} forwarded requests are under way. The receiver may send them back here.`);
+        return refuse(503, "too_many_forwards", `${maxUnderWay} forwarded requests are in progress. The receiver may send them back here.`);
       }
       const forward = new Forward(shared, asked, sender);
       underWay.add(forward);
@@ -116,7 +116,7 @@ class Forward implements Serving {
   readonly #wait: Wait;
   readonly #attempts = new Map<RunningAttempt, Promise<unknown>>();
   #abandoned = false;
-  /** Ends the wait under way. */
+  /** Ends the wait in progress. */
   #goOn = (): void => undefined;
 
   constructor(shared: Shared, asked: ForwardRequest, from: Holdable | null) {

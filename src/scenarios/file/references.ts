@@ -102,7 +102,7 @@ class Check {
       if (hold > laneConnections)
         this.#problem(
           [...place, "hold"],
-          `${hold} requests are never under way together, because a webhook has ${laneConnections} here. Write settings: { laneConnections: ${hold} }.`,
+          `${hold} requests are never in progress together, because a webhook has ${laneConnections} here. Write settings: { laneConnections: ${hold} }.`,
         );
     }
   }

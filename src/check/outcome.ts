@@ -2,9 +2,10 @@
 
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
-import type { Advice } from "./advice.ts";
+import type { Advice } from "../domain/advice.ts";
 
-export type Verdict = "pass" | "fail" | "warn" | "skipped";
+export const verdicts = ["pass", "fail", "warn", "skipped"] as const;
+export type Verdict = (typeof verdicts)[number];
 
 export type Outcome = {
   verdict: Verdict;

@@ -70,6 +70,7 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
           sources={sources}
           destinationId={destination?.id}
           hasSharedSecret={destination?.hasSharedSecret ?? false}
+          saved={destination}
           onChange={change}
         />
       </DraftForm>

@@ -10,7 +10,7 @@ import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import type { DestinationDraft, DraftProblems } from "./destination-draft.ts";
+import type { Destination, DestinationDraft, DraftProblems } from "./destination-draft.ts";
 import { HeaderFields, WebhookFields } from "./webhook-fields.tsx";
 
 type DestinationStepsProps = {
@@ -22,11 +22,12 @@ type DestinationStepsProps = {
   /** Undefined: it does not exist yet. */
   destinationId: string | undefined;
   hasSharedSecret: boolean;
+  saved: Destination | undefined;
   onChange: (changes: Partial<DestinationDraft>) => void;
 };
 
 export function DestinationSteps(props: DestinationStepsProps) {
-  const { draft, problems, showsAll, sources, destinationId, hasSharedSecret, onChange } = props;
+  const { draft, problems, showsAll, sources, destinationId, hasSharedSecret, saved, onChange } = props;
   const entry = useOnce("catalog.list", {}).answer?.items[0];
   const isNew = destinationId === undefined;
   return (
@@ -46,6 +47,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
           webhooks={draft.webhooks}
           problems={problems.webhooks}
           showsAll={showsAll}
+          saved={saved}
           onChange={(webhooks) => onChange({ webhooks })}
         />
       </Step>

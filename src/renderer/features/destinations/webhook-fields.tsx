@@ -8,19 +8,22 @@ import { Menu, type MenuItem } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
+import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { printProgram } from "../endpoints/program-text.ts";
-import type { DraftProblems, WebhookDraft } from "./destination-draft.ts";
+import type { Destination, DraftProblems, WebhookDraft } from "./destination-draft.ts";
 
 export function WebhookFields({
   webhooks,
   problems,
   showsAll,
+  saved,
   onChange,
 }: {
   webhooks: readonly WebhookDraft[];
   problems: DraftProblems["webhooks"];
   showsAll: boolean;
+  saved: Destination | undefined;
   onChange: (webhooks: WebhookDraft[]) => void;
 }) {
   const { problem, run } = useAction();
@@ -35,6 +38,7 @@ export function WebhookFields({
             url={webhook.url}
             error={problems[place]?.url ?? null}
             showsAll={showsAll}
+            check={placeOfCheck(saved, webhook.url)}
             onChange={(url) => onChange(webhooks.with(place, { ...webhook, url }))}
             onRemove={webhooks.length === 1 ? null : () => onChange(webhooks.toSpliced(place, 1))}
             onNewEndpoint={() =>
@@ -61,11 +65,19 @@ export function WebhookFields({
   );
 }
 
+function placeOfCheck(saved: Destination | undefined, url: string): (() => void) | null {
+  const webhook = saved?.webhooks.find((each) => each.url === url);
+  if (saved === undefined || webhook === undefined) return null;
+  return () => usePlace.getState().go({ view: "receivers", query: { destination: saved.id, webhook: webhook.id } });
+}
+
 type WebhookFieldProps = {
   number: number;
   url: string;
   error: string | null;
   showsAll: boolean;
+  /** Goes to the check of this receiver; null while the webhook is not saved. */
+  check: (() => void) | null;
   onChange: (url: string) => void;
   /** Null for the only one. */
   onRemove: (() => void) | null;
@@ -73,7 +85,7 @@ type WebhookFieldProps = {
   onNewEndpoint: () => void;
 };
 
-function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewEndpoint }: WebhookFieldProps) {
+function WebhookField({ number, url, error, showsAll, check, onChange, onRemove, onNewEndpoint }: WebhookFieldProps) {
   const id = useId();
   const [wasLeft, setWasLeft] = useState(false);
   const endpoints = useLive("endpoints.list", {}).answer?.items ?? [];
@@ -83,6 +95,7 @@ function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewE
     ...endpoints.map((endpoint) => ({ label: endpoint.name, hint: printProgram(endpoint.steps), onSelect: () => onChange(endpoint.url) })),
     ...(endpoints.length === 0 ? [] : (["line"] as const)),
     { label: "New test endpoint that always answers 200", icon: "add", onSelect: onNewEndpoint },
+    ...(check === null ? [] : (["line", { label: "Check this receiver", icon: "receivers", onSelect: check }] as const)),
   ];
   return (
     <li>

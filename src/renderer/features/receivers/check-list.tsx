@@ -59,8 +59,8 @@ export function ScoreLine({ check, onExport }: { check: ReceiverCheck; onExport:
       </div>
       <span className="grow" />
       <span className="muted" role="status" title={`Seed ${seed}`}>
-        {state === "done" ? "" : `${state === "running" ? "" : "stopped, "}${over} of `}
-        {checks.length} checks, {span(durationMs)}
+        {state === "done" ? `${checks.length} checks` : `${state === "running" ? "" : "stopped, "}${over} of ${checks.length}`},{" "}
+        {span(durationMs)}
       </span>
       <span className="split-btn">
         <Button icon="save" onClick={save("html")}>

@@ -63,7 +63,7 @@ export function OpenCheck({ result }: { result: CheckResultAnswer }) {
 const maxShown = 3_000;
 
 function RequestCard({ number, request, tokens }: { number: number; request: CheckRequestAnswer; tokens: readonly string[] }) {
-  const { at, head, body, sentAs, durationMs, status, answerBody } = request;
+  const { at, head, body, sentAs, durationMs, status, answerBody, error } = request;
   const { answer, outcome, isLost } = answerOf(request);
   const startedAt = Date.parse(at);
   const lines = head.trimEnd() === "" ? [] : head.trimEnd().split("\r\n");
@@ -79,7 +79,7 @@ function RequestCard({ number, request, tokens }: { number: number; request: Che
           {milliseconds(startedAt)}
         </span>
       </p>
-      <div className="code wrap plain" role="group" aria-label={`Request ${number}`}>
+      <div className="code wrap plain" role="group" aria-label={`Request ${number}`} tabIndex={0}>
         {lines.map((line) => (
           <CodeLine key={line}>
             <Visible text={line} />
@@ -93,12 +93,14 @@ function RequestCard({ number, request, tokens }: { number: number; request: Che
       <p className="ans">
         <span className={`state ${outcome}`}>
           <OutcomeGlyph outcome={outcome} />
-          <b>{isLost && status !== null ? `${status}, lost` : isLost ? "lost" : answer}</b>
+          <b>{isLost ? (status ?? "no answer") : answer}</b>
         </span>
-        <span className="muted isolate">{isLost ? answer : `in ${duration(durationMs)}`}</span>
+        <span className="muted isolate">
+          {isLost ? (error ?? "Hookyard hung up before it read the answer") : `in ${duration(durationMs)}`}
+        </span>
       </p>
       {answerBody === "" ? null : (
-        <div className="code wrap plain answer" role="group" aria-label={`Answer ${number}`}>
+        <div className="code wrap plain answer" role="group" aria-label={`Answer ${number}`} tabIndex={0}>
           <CodeLine>
             <Marked text={answerBody.slice(0, maxShown)} tokens={tokens} />
             <Rest length={answerBody.length} />
@@ -135,13 +137,16 @@ function Marked({ text, tokens }: { text: string; tokens: readonly string[] }) {
 
 function Effects({ effects }: Pick<CheckResultAnswer, "effects">) {
   const wrong = effects.filter(({ wanted, found }) => found.length !== wanted);
-  const shown = (wrong.length > 0 ? wrong : effects).slice(0, 2);
-  return shown.map(({ token, wanted, found }) => (
-    <div key={token} className="effects">
+  const [shown] = wrong.length > 0 ? wrong : effects;
+  if (shown === undefined) return null;
+  const { token, wanted, found } = shown;
+  const more = wrong.length > 1 ? `; ${wrong.length - 1} more ${wrong.length === 2 ? "message" : "messages"} not as expected` : "";
+  return (
+    <div className="effects">
       <p className="hh">
         <b>Effects afterwards</b>
         <span className="quiet">
-          {found.length} with the token, {wanted} expected
+          {found.length} with the token, {wanted} expected{more}
         </span>
       </p>
       <div className={found.length === wanted ? "found" : "found bad"}>
@@ -162,7 +167,7 @@ function Effects({ effects }: Pick<CheckResultAnswer, "effects">) {
         )}
       </div>
     </div>
-  ));
+  );
 }
 
 let lastLanguage: AdviceLanguage = "node";

@@ -7,7 +7,7 @@ const width = 740;
 const [upper, lower] = [22, 84];
 const firstX = 104;
 /** Of a request that goes down, of the work, and of its answer that goes up. */
-const [down, work, up] = [36, 54, 36];
+const [down, work, up] = [36, 54, 36] as const;
 
 export function SequencePicture({ sequence: { steps, isTogether, effects, wanted } }: { sequence: Sequence }) {
   const apart = isTogether ? 150 : (width - firstX) / steps.length;
@@ -46,7 +46,7 @@ function Exchange({ step: { number, isLost, answer, outcome }, nth, x, isTogethe
       <path className="go" d={`M${x} ${upper}L${x + down} ${lower}`} />
       <rect x={x + down} y={lower - 8} width={work} height="16" rx="2" />
       <text x={x + down + work / 2} y={lower + 4} textAnchor="middle" className="w">
-        handles it
+        works
       </text>
       <path className={isLost ? "lost" : "go"} d={`M${answered} ${lower}L${endX} ${endY}`} />
       <circle cx={x} cy={upper} r="4" />

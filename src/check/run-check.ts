@@ -240,11 +240,11 @@ class Run {
   #whySkipped({ needs, phase }: Check): Outcome | null {
     if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
     if (needs === "secret" && this.#receiver.secret === null)
-      return skipped("The receiver's shared secret is not known: give it with --secret.");
+      return skipped("The receiver's shared secret is not known: give it (--secret).");
     if (needs === "effects" && this.#receiver.ask === null)
       return skipped(
         (this.#options.effects ?? null) === null
-          ? "Nobody can tell from outside what the receiver has done: give --effects URL or --effects-command COMMAND that lists it."
+          ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
           : "The effects do not show the token of the first message (its userId and properties.token), so they cannot be counted.",
       );
     return null;

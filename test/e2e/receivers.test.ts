@@ -44,7 +44,7 @@ describe("a check of a receiver", () => {
     await receivers.seed.press("Enter");
     // Signed with the wrong secret, it accepts nothing.
     await receivers.current.filter({ hasText: "answers" }).waitFor();
-    await receivers.sentence.filter({ hasText: "The receiver answered 401" }).waitFor();
+    await receivers.sentence.filter({ hasText: "refused a valid message with 401" }).waitFor();
     await receivers.start.waitFor();
     expect(await receivers.status.textContent()).toMatch(/^34 checks/);
 
@@ -63,7 +63,7 @@ describe("a check of a receiver", () => {
     const receivers = receiversPage(page);
     await receivers.current.filter({ hasText: "retry-after-lost-answer" }).waitFor();
     await receivers.sentence.filter({ hasText: "took effect twice" }).waitFor();
-    expect(await receivers.sequence.getAttribute("aria-label")).toMatch(/answer lost.*204.*took effect twice/);
+    expect(await receivers.sequence.getAttribute("aria-label")).toMatch(/answer lost.*200.*took effect twice/);
     expect(await receivers.requests.count()).toBeGreaterThan(1);
     expect(await receivers.effectsBox.textContent()).toMatch(/2 with the token, 1 expected.*once.*twice!/);
     await receivers.mend.getByRole("radio", { name: "Go", exact: true }).click();

@@ -210,7 +210,15 @@ function ScenarioText({ id, text }: { id: string; text: string }) {
         <IconButton small icon="save" label="Save the scenario as a file" onClick={() => saveFile(`${id}.yaml`, text)} />
       </div>
       <pre className="code scenario-text" tabIndex={0}>
-        <Visible text={text.slice(0, maxShown)} />
+        {text
+          .slice(0, maxShown)
+          .split("\n")
+          .map((line, nth) => (
+            // oxlint-disable-next-line react/no-array-index-key -- lines have nothing but their place
+            <div key={nth}>
+              <Visible text={line} />
+            </div>
+          ))}
         <Rest length={text.length} />
       </pre>
     </section>

@@ -4,8 +4,7 @@ import { isAccepted, isCrash } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
 import type { Advice } from "../domain/advice.ts";
 
-export const verdicts = ["pass", "fail", "warn", "skipped"] as const;
-export type Verdict = (typeof verdicts)[number];
+export type Verdict = "pass" | "fail" | "warn" | "skipped";
 
 export type Outcome = {
   verdict: Verdict;

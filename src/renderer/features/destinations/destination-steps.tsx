@@ -22,7 +22,7 @@ type DestinationStepsProps = {
   /** Undefined: it does not exist yet. */
   destinationId: string | undefined;
   hasSharedSecret: boolean;
-  saved: Destination | undefined;
+  saved: Destination | null;
   onChange: (changes: Partial<DestinationDraft>) => void;
 };
 

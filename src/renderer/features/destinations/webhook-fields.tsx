@@ -23,7 +23,7 @@ export function WebhookFields({
   webhooks: readonly WebhookDraft[];
   problems: DraftProblems["webhooks"];
   showsAll: boolean;
-  saved: Destination | undefined;
+  saved: Destination | null;
   onChange: (webhooks: WebhookDraft[]) => void;
 }) {
   const { problem, run } = useAction();
@@ -65,9 +65,9 @@ export function WebhookFields({
   );
 }
 
-function placeOfCheck(saved: Destination | undefined, url: string): (() => void) | null {
+function placeOfCheck(saved: Destination | null, url: string): (() => void) | null {
   const webhook = saved?.webhooks.find((each) => each.url === url);
-  if (saved === undefined || webhook === undefined) return null;
+  if (saved === null || webhook === undefined) return null;
   return () => usePlace.getState().go({ view: "receivers", query: { destination: saved.id, webhook: webhook.id } });
 }
 

@@ -11,7 +11,7 @@ import { span } from "../../kit/words.ts";
 import { call } from "../../transport/transport.ts";
 import { countOf, groupsOf, isOver, verdicts, type CheckGroup } from "./check-words.ts";
 
-export function CheckGlyph({ state }: { state: CheckState }) {
+function CheckGlyph({ state }: { state: CheckState }) {
   if (state === "running") return <OutcomeGlyph outcome="under_way" />;
   return state === "coming" ? <OutcomeGlyph outcome="coming" /> : <StateGlyph state={state} />;
 }

@@ -52,7 +52,7 @@ export function sentencesOf({ verdict, title, brief, detail }: CheckResultAnswer
 type WithToken = Pick<CheckResultAnswer, "effects" | "requests">;
 
 /** The token that took effect too often or never. */
-export function wrongToken({ effects }: Pick<CheckResultAnswer, "effects">): string | undefined {
+function wrongToken({ effects }: Pick<CheckResultAnswer, "effects">): string | undefined {
   return effects.find(({ wanted, found }) => found.length !== wanted)?.token;
 }
 

@@ -3,13 +3,13 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isProblem } from "../domain/problem.ts";
 import { createTrust } from "../engine/deliver/dial.ts";
-import { createChecks, type Checks } from "./checks.ts";
+import { createChecks } from "./checks.ts";
 
 let server: Server;
 let url: string;
 let requests: number;
 let answer: string;
-let checks: Checks;
+let checks: ReturnType<typeof createChecks>;
 let changed: string[];
 /** Called at each request; what it returns is waited for. */
 let onRequest: () => Promise<void> | void;
@@ -27,6 +27,7 @@ beforeEach(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   checks = createChecks({
     trust: createTrust(),
+    destination: () => undefined,
     onChange: (id) => changed.push(id),
     report: (error) => {
       throw error;
@@ -34,21 +35,32 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  checks.stopAll();
+  checks.stop();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function started(input: Parameters<Checks["start"]>[0]) {
-  const check = await checks.start(input);
+type Handlers = ReturnType<typeof createChecks>["handlers"];
+type ReportInput = Parameters<Handlers["checks.report"]>[0];
+
+async function started(input: Parameters<Handlers["checks.start"]>[0]) {
+  const check = await checks.handlers["checks.start"](input);
   if (isProblem(check)) throw new Error(check.message);
   return check;
 }
 
-const stateOf = (id: string): string => {
-  const check = checks.get(id);
-  return isProblem(check) ? check.code : check.state;
+const get = async (id: string) => checks.handlers["checks.get"]({ id });
+const stop = async (id: string) => checks.handlers["checks.stop"]({ id });
+const report = async (input: ReportInput) => {
+  const piece = await checks.handlers["checks.report"](input);
+  if (isProblem(piece)) throw new Error(piece.message);
+  return piece;
 };
+
+async function stateOf(id: string): Promise<string> {
+  const check = await get(id);
+  return isProblem(check) ? check.code : check.state;
+}
 const ended = (id: string) => expect.poll(() => stateOf(id), { interval: 5 }).not.toBe("running");
 
 test("a check says what runs and what is to come, and notes each change", async () => {
@@ -67,7 +79,7 @@ test("a check says what runs and what is to come, and notes each change", async 
   await arrived;
   free();
   await ended(id);
-  expect(checks.get(id)).toMatchObject({ state: "done", checks: [{ state: "pass" }, { state: "pass" }, { id: "get" }] });
+  expect(await get(id)).toMatchObject({ state: "done", checks: [{ state: "pass" }, { state: "pass" }, { id: "get" }] });
   // Its start, its end, and both of each of three checks.
   expect(changed).toEqual(Array.from({ length: 8 }, () => id));
 });
@@ -83,35 +95,35 @@ test("a stopped check keeps its results and sends nothing more, not even in the 
   const { id } = await started({ url });
   await arrived;
   // `in-time` has sent one of its two requests.
-  expect(checks.stop(id)).toMatchObject({ state: "stopped", score: 100 });
+  expect(await stop(id)).toMatchObject({ state: "stopped", score: 100 });
   free();
   const { id: after } = await started({ url, only: ["answers"] });
   await ended(after);
-  const sent = ["answers", "in-time"].map((check) => checks.result(after, check)).flatMap((one) => (isProblem(one) ? [] : one.requests));
+  const results = await Promise.all(["answers", "in-time"].map(async (check) => checks.handlers["checks.result"]({ id: after, check })));
+  const sent = results.flatMap((one) => (isProblem(one) ? [] : one.requests));
   expect(sent).toHaveLength(3);
   // And the four that find out how many checks may run beside each other.
   expect(requests).toBe(2 + sent.length + 4);
-  expect(checks.get(id)).toMatchObject({ state: "stopped", score: 100 });
-  const report = await checks.report({ id, as: "json", from: 0 });
-  expect(JSON.parse("text" in report ? report.text : "")).toMatchObject({ url, checks: [{ id: "answers" }] });
+  expect(await get(id)).toMatchObject({ state: "stopped", score: 100 });
+  expect(JSON.parse((await report({ id, as: "json", from: 0 })).text)).toMatchObject({ url, checks: [{ id: "answers" }] });
 });
 
 test("two run at a time, and the oldest that have ended are forgotten", async () => {
   onRequest = () => new Promise(() => undefined);
   const first = await started({ url });
   const second = await started({ url });
-  expect(await checks.start({ url })).toMatchObject({ code: "too_many_runs" });
-  checks.stop(first.id);
-  for (let nth = 0; nth < 7; nth += 1) checks.stop((await started({ url })).id);
-  expect(checks.list()).toHaveLength(8);
-  expect(stateOf(first.id)).toBe("not_found");
-  expect(stateOf(second.id)).toBe("running");
+  expect(await checks.handlers["checks.start"]({ url })).toMatchObject({ code: "too_many_runs" });
+  await stop(first.id);
+  for (let nth = 0; nth < 7; nth += 1) await stop((await started({ url })).id);
+  expect(await checks.handlers["checks.list"]({})).toMatchObject({ items: { length: 8 } });
+  expect(await stateOf(first.id)).toBe("not_found");
+  expect(await stateOf(second.id)).toBe("running");
 });
 
 test("effects that cannot be asked make a check unusable, with the reason", async () => {
   const { id } = await started({ url, effects: { url: "http://127.0.0.1:1/effects" } });
   await ended(id);
-  expect(checks.get(id)).toMatchObject({ state: "unusable", problem: expect.stringContaining("cannot be asked for effects") });
+  expect(await get(id)).toMatchObject({ state: "unusable", problem: expect.stringContaining("cannot be asked for effects") });
 });
 
 test("a report comes in pieces of less than a megabyte, which make the whole", async () => {
@@ -121,8 +133,7 @@ test("a report comes in pieces of less than a megabyte, which make the whole", a
   let text = "";
   let pieces = 0;
   for (let from: number | null = 0; from !== null;) {
-    const piece = await checks.report({ id, as: "json", from });
-    if (isProblem(piece)) throw new Error(piece.message);
+    const piece: Awaited<ReturnType<typeof report>> = await report({ id, as: "json", from });
     expect(Buffer.byteLength(JSON.stringify(piece))).toBeLessThan(1_000_000);
     text += piece.text;
     pieces += 1;

@@ -101,6 +101,12 @@ test("the requests of the message that took effect twice are shown first, and dr
   });
 });
 
+test("without such a message, the requests that were answered 5xx or not at all are shown, or the last two", () => {
+  const [right, wrong] = [request("tok1"), request("tok2", { status: 500 })];
+  expect(chosenRequests({ requests: [right, wrong, right, right], effects: [] })).toEqual({ shown: [1], others: [0, 2, 3] });
+  expect(chosenRequests({ requests: [right, right, right], effects: [] })).toEqual({ shown: [1, 2], others: [0] });
+});
+
 test("nothing is drawn without effects that are not as expected, nor for what must not take effect at all", () => {
   const requests = [request("tok1"), request("tok1")];
   expect(sequenceOf({ requests, effects: [{ token: "tok1", wanted: 1, found: ["x"] }] })).toBeNull();

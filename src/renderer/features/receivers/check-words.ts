@@ -61,8 +61,10 @@ export function chosenRequests(result: WithToken): { shown: number[]; others: nu
   const all = result.requests.map((_, nth) => nth);
   const token = wrongToken(result);
   const telling = token === undefined ? [] : all.filter((nth) => result.requests[nth]?.body.includes(token));
-  // A check ends with the request that decided it.
-  const shown = telling.length > 0 ? [...new Set([...telling.slice(0, 1), ...telling.slice(-1)])] : all.slice(-2);
+  const crashed = all.filter((nth) => (result.requests[nth]?.status ?? 500) >= 500);
+  const chosen = telling.length > 0 ? telling : crashed;
+  // Otherwise, a check ends with the request that decided it.
+  const shown = chosen.length > 0 ? [...new Set([...chosen.slice(0, 1), ...chosen.slice(-1)])] : all.slice(-2);
   return { shown, others: all.filter((nth) => !shown.includes(nth)) };
 }
 

@@ -10,7 +10,7 @@ const firstX = 104;
 const [down, work, up] = [36, 54, 36] as const;
 
 export function SequencePicture({ sequence: { steps, isTogether, effects, wanted } }: { sequence: Sequence }) {
-  const apart = isTogether ? 150 : (width - firstX) / steps.length;
+  const apart = isTogether ? 200 : (width - firstX) / steps.length;
   const times = effects === 1 ? "once" : effects === 2 ? "twice" : `${effects} times`;
   const sentence = `${steps.map((step) => `Request ${step.number}: ${step.answer}.`).join(" ")} The message took effect ${times}.`;
   return (
@@ -41,7 +41,7 @@ function Exchange({ step: { number, isLost, answer, outcome }, nth, x, isTogethe
     <g>
       <text x={x} y="14" className="q">
         request {number}
-        {nth === 0 ? "" : isTogether ? ", a copy" : ", the same message"}
+        {nth === 0 ? "" : isTogether ? ", at the same time" : ", the same message"}
       </text>
       <path className="go" d={`M${x} ${upper}L${x + down} ${lower}`} />
       <rect x={x + down} y={lower - 8} width={work} height="16" rx="2" />

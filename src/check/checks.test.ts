@@ -61,7 +61,9 @@ async function stateOf(id: string): Promise<string> {
   const check = await get(id);
   return isProblem(check) ? check.code : check.state;
 }
-const ended = (id: string) => expect.poll(() => stateOf(id), { interval: 5 }).not.toBe("running");
+async function ended(id: string): Promise<void> {
+  await expect.poll(() => stateOf(id), { interval: 5 }).not.toBe("running");
+}
 
 test("a check says what runs and what is to come, and notes each change", async () => {
   const { promise: arrived, resolve } = Promise.withResolvers<void>();

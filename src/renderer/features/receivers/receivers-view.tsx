@@ -105,7 +105,9 @@ function Run({ check, open, onOpen, onStart, onStop, onExport }: RunProps) {
     if (firstFail !== undefined && open === undefined && !openedOnce.has(id)) onOpen(firstFail);
   }, [firstFail, open, id, onOpen]);
   // Another check is read from its beginning.
-  useEffect(() => void pane.current?.scrollTo(0, 0), [open]);
+  useEffect(() => {
+    pane.current?.scrollTo(0, 0);
+  }, [open]);
 
   const walk = (by: 1 | -1): void => {
     const next = findingBeside(findings, open, by);

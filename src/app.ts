@@ -5,6 +5,7 @@
 
 import { createApi, type Api } from "./api/api.ts";
 import { createCore, createDelivery, createPeople, createPorts, type Addresses, type Core } from "./assembly.ts";
+import { createChecks } from "./check/checks.ts";
 import { messageIds } from "./domain/ids.ts";
 import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMessages } from "./engine/messages.ts";
@@ -102,8 +103,21 @@ export function createApp(options: AppOptions): App {
     onChange: (run) => changes.note("scenario-runs", run),
     report,
   });
+  const checks = createChecks({
+    trust: delivery.trust,
+    destination: configuration.destination,
+    onChange: (id) => changes.note("checks", id),
+    report,
+  });
   const rehearse = () => createApp({ data: ":memory:", ports: { ingest: 0, endpoints: 0, endpointsTls: 0 }, report, version });
-  const api: Api = createApi({ pipeline, rehearse, scenarios: scenarios.handlers, about: () => ({ version, ...addresses }), report });
+  const api: Api = createApi({
+    pipeline,
+    rehearse,
+    scenarios: scenarios.handlers,
+    checks: checks.handlers,
+    about: () => ({ version, ...addresses }),
+    report,
+  });
 
   return {
     pipeline,
@@ -128,6 +142,7 @@ export function createApp(options: AppOptions): App {
       workspaces.stop();
       await clients.stop();
       await scenarios.stop();
+      checks.stop();
       await ingest.stop();
       computations.stop();
       deletions.stop();

@@ -303,6 +303,7 @@ test.each<[string, Error, [number, string]]>([
     pipeline: app.pipeline,
     rehearse: () => app,
     scenarios: undefined as never,
+    checks: undefined as never,
     about: () => {
       throw error;
     },

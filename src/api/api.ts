@@ -36,6 +36,7 @@ export function createApi({
   pipeline,
   rehearse,
   scenarios,
+  checks,
   about,
   report,
 }: {
@@ -43,6 +44,7 @@ export function createApi({
   rehearse: () => Rehearsal;
   /** The handlers of the scenarios' calls. */
   scenarios: HandlersOf<"scenarios" | "scenarioRuns">;
+  checks: HandlersOf<"checks">;
   /** Asked anew each time: the ports are known only once they listen. */
   about: () => AboutAnswer;
   /** Told of everything unexpected. */
@@ -64,6 +66,7 @@ export function createApi({
     ...workspaceHandlers(pipeline),
     ...profileHandlers(pipeline),
     ...scenarios,
+    ...checks,
     ...audienceHandlers(pipeline),
     ...computedTraitHandlers(pipeline),
     ...deletionHandlers(pipeline),

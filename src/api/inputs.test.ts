@@ -17,6 +17,7 @@ const prefixes: Record<string, string> = {
   computedTraits: "trt",
   deletions: "del",
   clients: "clt",
+  checks: "chk",
 };
 
 /** What a call needs beside the id. */
@@ -27,6 +28,8 @@ const members: Partial<Record<CallName, object>> = {
   "destinations.putFault": { webhookId: "whk_00000zzzz" },
   "destinations.undoFault": { webhookId: "whk_00000zzzz" },
   "clients.generate": { count: 1, perSecond: 1 },
+  "checks.result": { check: "answers" },
+  "checks.report": { as: "html" },
 };
 
 const ofOneThing = (Object.keys(calls) as CallName[]).filter((name) => calls[name].path.includes("{id}"));

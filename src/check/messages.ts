@@ -68,8 +68,8 @@ function whyRefused(sent: Recorded): string {
   }
   const signed =
     spec.signature === "valid"
-      ? "Is --secret the secret that the receiver has?"
-      : "Does it check signatures? Then give its shared secret with --secret.";
+      ? "Is the shared secret (--secret) the one that the receiver has?"
+      : "Does it check signatures? Then give its shared secret (--secret).";
   switch (status) {
     case 401:
     case 403:

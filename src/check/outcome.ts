@@ -2,7 +2,7 @@
 
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
-import type { Advice } from "./advice.ts";
+import type { Advice } from "../domain/advice.ts";
 
 export type Verdict = "pass" | "fail" | "warn" | "skipped";
 

@@ -15,6 +15,8 @@ export type Receiver = {
   timeoutMs: number;
   /** Null when nobody said where the effects are, or when they do not show what was done. */
   ask: (() => Promise<string>) | null;
+  /** Aborted: nothing is sent any more. */
+  signal: AbortSignal | null;
   /** How long it usually takes to answer; known after the first check. */
   usualMs: number;
   now(): number;
@@ -90,7 +92,8 @@ export class Probe {
   }
 
   async sendAll(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}, nthTry = 0): Promise<Recorded[]> {
-    const { secret, headers, wire } = this.receiver;
+    const { secret, headers, wire, signal } = this.receiver;
+    signal?.throwIfAborted();
     const whole: RequestSpec = {
       ...(secret === null ? {} : { signature: "valid" }),
       ...spec,

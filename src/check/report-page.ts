@@ -1,12 +1,12 @@
 /** The report of a check as one HTML file: no script, nothing fetched, light and dark. Everything in it came from outside and is escaped. */
 
 import { escaped } from "../scenarios/report/junit.ts";
-import { adviceLanguages, mends, type AdviceLanguage } from "./advice.ts";
+import { adviceLanguages, languageNames, mends } from "../domain/advice.ts";
 import type { Verdict } from "./outcome.ts";
-import type { CheckReport, CheckRequest, CheckResult } from "./run-check.ts";
+import type { CheckReport, CheckResult } from "./run-check.ts";
+import type { CheckRequest } from "./shown-requests.ts";
 
 const glyphs: Record<Verdict, string> = { pass: "✓", fail: "✗", warn: "▲", skipped: "–" };
-const languageNames: Record<AdviceLanguage, string> = { node: "Node", python: "Python", go: "Go", ruby: "Ruby", php: "PHP" };
 
 const style = `
 :root { color-scheme: light dark; --ink: light-dark(#16181b, #e8e9ea); --soft: light-dark(#5c6167, #9aa0a6); --line: light-dark(#dfe0dc, #34383c);

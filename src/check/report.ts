@@ -2,9 +2,10 @@
 
 import { element, escaped, seconds } from "../scenarios/report/junit.ts";
 import { plainPaint, shown, type Paint } from "../scenarios/report/text.ts";
-import { mends } from "./advice.ts";
+import { mends } from "../domain/advice.ts";
 import type { Verdict } from "./outcome.ts";
-import type { CheckReport, CheckRequest, CheckResult } from "./run-check.ts";
+import type { CheckReport, CheckResult } from "./run-check.ts";
+import type { CheckRequest } from "./shown-requests.ts";
 
 const marks: Record<Verdict, string> = { pass: "✓", fail: "✗", warn: "!", skipped: "–" };
 const width = 28;

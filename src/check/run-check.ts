@@ -5,21 +5,22 @@
  */
 
 import { randomBytes, randomInt } from "node:crypto";
-import { headerPairsWithoutCredentials, leftOut, urlWithoutCredentials } from "../domain/credentials.ts";
+import type { Advice } from "../domain/advice.ts";
+import { urlWithoutCredentials } from "../domain/credentials.ts";
 import { drawUnit } from "../domain/random.ts";
 import { createTrust, parseTarget, type Trust } from "../engine/deliver/dial.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { askEffects, type EffectsSource } from "../receiver/effects.ts";
 import { createWire } from "../receiver/wire.ts";
-import type { Advice } from "./advice.ts";
 import { badRequestChecks } from "./bad-requests.ts";
 import { connectionChecks } from "./connection-checks.ts";
 import { exactlyOnceChecks } from "./exactly-once.ts";
 import { answerChecks, messageChecks } from "./messages.ts";
 import { skipped, type Check, type Outcome, type Verdict } from "./outcome.ts";
 import { isAccepted } from "../receiver/request.ts";
-import { Probe, type Receiver, type Recorded } from "./probe.ts";
+import { Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
+import { effectsOf, shownRequests, type CheckRequest } from "./shown-requests.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
 const groups = ["Answers", "Messages", "Signature", "Bad requests", "Exactly once", "Connections"];
@@ -42,23 +43,10 @@ export type CheckOptions = {
   timeoutMs?: number;
   seed?: number;
   trust?: Trust;
-  signal?: AbortSignal;
+  /** Aborted: no further request is sent, and the run rejects. */
+  signal?: AbortSignal | null;
   onStart?: (id: string) => void;
   onResult?: (result: CheckResult, done: number, of: number) => void;
-};
-
-/** A request and its answer, as text where the bytes are text. */
-export type CheckRequest = {
-  at: string;
-  head: string;
-  body: string;
-  sentAs: string | null;
-  outcome: Recorded["outcome"];
-  status: number | null;
-  durationMs: number;
-  answerHead: string;
-  answerBody: string;
-  error: string | null;
 };
 
 export type CheckResult = {
@@ -94,9 +82,6 @@ const defaultTimeoutMs = 5_000;
 const besideEachOther = 8;
 /** A receiver that takes longer gets checks beside each other that might bring it down, or the whole would take minutes. */
 const slowMs = 500;
-/** A report shows the first and the last requests of a check, not two hundred. */
-const shownRequests = 12;
-
 export async function runCheck(options: CheckOptions): Promise<CheckReport> {
   const { url, effects = null, seed = randomInt(2 ** 31) } = options;
   const chosen = chooseChecks(options);
@@ -114,14 +99,25 @@ export async function runCheck(options: CheckOptions): Promise<CheckReport> {
     receiver.wire.close();
   }
   const list = checks.flatMap(({ id }) => results.get(id) ?? []);
+  return reportOf({ url, startedAt, durationMs: monotonic() - began, seed, results: list });
+}
+
+/** Also of a run that has not ended. */
+export function reportOf({
+  url,
+  startedAt,
+  durationMs,
+  seed,
+  results,
+}: Pick<CheckReport, "url" | "durationMs" | "seed"> & { startedAt: number; results: CheckResult[] }): CheckReport {
   return {
     url: urlWithoutCredentials(url),
     startedAt: new Date(startedAt).toISOString(),
-    durationMs: Math.round(monotonic() - began),
+    durationMs: Math.round(durationMs),
     seed,
-    verdict: list.some(({ verdict }) => verdict === "fail") ? "fail" : "pass",
-    score: scoreOf(list),
-    checks: list,
+    verdict: results.some(({ verdict }) => verdict === "fail") ? "fail" : "pass",
+    score: scoreOf(results),
+    checks: results,
   };
 }
 
@@ -131,7 +127,8 @@ export function scoreOf(results: readonly Pick<CheckResult, "verdict">[]): numbe
   return all === 0 ? 0 : Math.floor((100 * (count("pass") + count("warn") / 2)) / all);
 }
 
-function chooseChecks({ url, only = [], skip = [] }: CheckOptions): Check[] {
+/** Throws `CannotCheck`. */
+export function chooseChecks({ url, only = [], skip = [] }: Pick<CheckOptions, "url" | "only" | "skip">): Check[] {
   if (parseTarget(url) === null) throw new CannotCheck(`${url} is not a full http or https URL.`);
   const unknown = [...only, ...skip].find((id) => !checks.some((check) => check.id === id));
   if (unknown !== undefined)
@@ -140,7 +137,7 @@ function chooseChecks({ url, only = [], skip = [] }: CheckOptions): Check[] {
 }
 
 function receiverOf(
-  { url, secret = null, headers = {}, timeoutMs = defaultTimeoutMs, trust = createTrust() }: CheckOptions,
+  { url, secret = null, headers = {}, timeoutMs = defaultTimeoutMs, trust = createTrust(), signal = null }: CheckOptions,
   seed: number,
   ask: Receiver["ask"],
 ): Receiver {
@@ -153,6 +150,7 @@ function receiverOf(
     headers,
     timeoutMs,
     ask,
+    signal,
     usualMs: 0,
     now: wallClockNow,
     drawToken() {
@@ -241,11 +239,11 @@ class Run {
   #whySkipped({ needs, phase }: Check): Outcome | null {
     if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
     if (needs === "secret" && this.#receiver.secret === null)
-      return skipped("The receiver's shared secret is not known: give it with --secret.");
+      return skipped("The receiver's shared secret is not known: give it (--secret).");
     if (needs === "effects" && this.#receiver.ask === null)
       return skipped(
         (this.#options.effects ?? null) === null
-          ? "Nobody can tell from outside what the receiver has done: give --effects URL or --effects-command COMMAND that lists it."
+          ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
           : "The effects do not show the token of the first message (its userId and properties.token), so they cannot be counted.",
       );
     return null;
@@ -295,56 +293,9 @@ class Run {
       brief,
       detail,
       advice,
-      effects: [...probe.found].map(([token, { found, wanted }]) => ({ token, wanted, found: found.slice(0, 10) })).slice(0, shownRequests),
-      requests: chooseShown(probe.sent).map(requestOf),
+      effects: effectsOf(probe),
+      requests: shownRequests(probe),
       scenario: verdict === "fail" ? scenarioOf({ check, detail, probe, options: this.#options }) : null,
     };
   }
-}
-
-/** The failed ones first of all, then from both ends. */
-function chooseShown(sent: readonly Recorded[]): Recorded[] {
-  if (sent.length <= shownRequests) return [...sent];
-  const failed = sent.filter((one) => !isAccepted(one)).slice(0, shownRequests / 2);
-  const rest = [...sent.slice(0, shownRequests / 4), ...sent.slice(-shownRequests / 4)];
-  return sent.filter((one) => failed.includes(one) || rest.includes(one));
-}
-
-function requestOf({
-  startedAt,
-  requestHead,
-  spec,
-  outcome,
-  status,
-  durationMs,
-  responseHead,
-  responseBody,
-  error,
-}: Recorded): CheckRequest {
-  const manners = [
-    spec.signature === undefined || spec.signature === "valid" ? "" : `signature ${spec.signature}`,
-    spec.slow === true ? "slowly" : "",
-    spec.hangUp === undefined ? "" : `hangs up ${spec.hangUp}`,
-    spec.copies === undefined ? "" : `one of ${spec.copies} copies`,
-  ].filter((one) => one !== "");
-  return {
-    at: new Date(startedAt).toISOString(),
-    head: withoutCredentials(requestHead),
-    body: spec.body,
-    sentAs: manners.length === 0 ? null : manners.join(", "),
-    outcome,
-    status,
-    durationMs: Math.round(durationMs * 10) / 10,
-    answerHead: responseHead,
-    answerBody: Buffer.from(responseBody).toString("utf8").slice(0, 8_192),
-    error: error?.message ?? null,
-  };
-}
-
-/** The headers of a user may let others in. */
-function withoutCredentials(head: string): string {
-  return head.replace(/^([^:\r\n]+): (.*)$/gm, (line: string, name: string, value: string) => {
-    const [[, shown] = ["", value]] = headerPairsWithoutCredentials([[name, value.replace(/\r$/, "")]]);
-    return shown === leftOut ? `${name}: ${leftOut}\r` : line;
-  });
 }

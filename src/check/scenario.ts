@@ -4,6 +4,7 @@
  */
 
 import { stringify } from "yaml";
+import { urlWithoutCredentials } from "../domain/credentials.ts";
 import type { EffectsSource } from "../receiver/effects.ts";
 import type { RequestSpec } from "../receiver/request.ts";
 import type { Check } from "./outcome.ts";
@@ -20,7 +21,10 @@ type Failed = {
 const maxSteps = 24;
 
 export function scenarioOf({ check, detail, probe, options }: Failed): string {
-  const { url, headers = {}, effects = null } = options;
+  const { headers = {}, effects: given = null } = options;
+  // A report is passed on, so its scenarios have no credentials either.
+  const url = urlWithoutCredentials(options.url);
+  const effects = given !== null && "url" in given ? { url: urlWithoutCredentials(given.url) } : given;
   const isEffect = check.answers === "any";
   const sent = probe.sent.filter(({ nthTry, nthCopy }) => nthTry === 0 && nthCopy === 0).slice(0, maxSteps);
   const steps: object[] = sent.map((one) => ({
@@ -35,7 +39,8 @@ export function scenarioOf({ check, detail, probe, options }: Failed): string {
   const usesSecret = sent.some(({ spec }) => spec.signature !== undefined && spec.signature !== "missing");
   const variables = [...(usesSecret ? ["HOOKYARD_SECRET=…"] : []), ...Object.keys(headers).map((name) => `${variableOf(name)}=…`)];
   const command = [...variables, "hookyard run", `${check.id}.yaml`].join(" ");
-  return `# ${command}\n${stringify({ name: `${check.id}: ${check.title}`, description: detail, steps }, { lineWidth: 0 })}`;
+  const note = url === options.url ? "" : "# The credentials of the URL are left out: enter them again.\n";
+  return `# ${command}\n${note}${stringify({ name: `${check.id}: ${check.title}`, description: detail, steps }, { lineWidth: 0 })}`;
 }
 
 type Writing = {

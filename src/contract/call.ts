@@ -34,6 +34,7 @@ export const changeAreas = [
   "deletions",
   "suppressions",
   "scenario-runs",
+  "checks",
 ] as const;
 export type ChangeArea = (typeof changeAreas)[number];
 

@@ -3,6 +3,7 @@
 import { aboutCalls, pipelineCalls, workspaceCalls } from "./pipeline.ts";
 import type { Call, CallAnswer, CallInput, CheckedInput, HandlerAnswer } from "./call.ts";
 import { audienceCalls, computedTraitCalls } from "./audiences.ts";
+import { checkCalls } from "./checks.ts";
 import { clientCalls } from "./clients.ts";
 import { clockCalls } from "./clock.ts";
 import { configurationCalls } from "./configuration.ts";
@@ -38,6 +39,7 @@ const all = [
   ...computedTraitCalls,
   ...deletionCalls,
   ...scenarioCalls,
+  ...checkCalls,
 ] as const;
 
 type ByName<C extends Call> = { [One in C as One["name"]]: One };

@@ -251,7 +251,8 @@ export type Area =
   | "computed-traits"
   | "deletions"
   | "suppressions"
-  | "scenario-runs";
+  | "scenario-runs"
+  | "checks";
 
 /** One line of the feed. Changes of one area that are close together are one line. */
 export type Change = {

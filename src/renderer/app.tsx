@@ -12,6 +12,7 @@ import { EndpointsView } from "./features/endpoints/endpoints-view.tsx";
 import { Frame, navigation } from "./features/frame/frame.tsx";
 import { LiveView } from "./features/live/live-view.tsx";
 import { ProfilesView } from "./features/profiles/profiles-view.tsx";
+import { ReceiversView } from "./features/receivers/receivers-view.tsx";
 import { RetriesView } from "./features/retries/retries-view.tsx";
 import { ScenariosView } from "./features/scenarios/scenarios-view.tsx";
 import { SettingsView } from "./features/settings/settings-view.tsx";
@@ -35,6 +36,7 @@ const viewsOf: Record<View, () => ReactNode> = {
   audiences: AudiencesView,
   deletions: DeletionsView,
   scenarios: ScenariosView,
+  receivers: ReceiversView,
   settings: SettingsView,
 };
 

@@ -176,7 +176,59 @@ describe.each([
     expect(log.items.map(({ event }) => event)).toEqual(["sent", "sending", "flushed"]);
   });
 
+  test("a check of a receiver is started, watched, read and stopped, and no answer holds the secret", async () => {
+    const { app, transport } = await opened();
+    await app.start();
+    const sharedSecret = "s3cret of the shop";
+    // It accepts every signature.
+    const { url } = await transport.call("endpoints.create", { name: "Receiver", steps: [{ do: "answer", status: 200 }] });
+    const shop = await transport.call("destinations.create", { name: "Shop", sourceIds: [], webhooks: [{ url }], sharedSecret });
+    const watcher = watching(transport);
+    await watcher.hears(["connected"]);
+    const only = ["signature-wrong", "duplicate"];
+    const { id, checks } = await transport.call("checks.start", { url, useSecretOf: shop.id, only, seed: 7 });
+    await expect.poll(async () => (await transport.call("checks.get", { id })).state).toBe("done");
+    await expect.poll(() => watcher.heard, { interval: 5 }).toContainEqual(changeOf("checks", id));
+    expect(checks.map(({ id: check }) => check)).toEqual(expect.arrayContaining(only));
+    const [listed] = (await transport.call("checks.list", {})).items;
+    const states = Object.fromEntries(listed?.checks.map((check) => [check.id, check.state]) ?? []);
+    expect(states).toMatchObject({ answers: "pass", "signature-wrong": "fail", duplicate: "skipped" });
+    expect(listed).toMatchObject({ id, url, seed: 7, state: "done", hasEffects: false, problem: null });
+
+    const result = await transport.call("checks.result", { id, check: "signature-wrong" });
+    expect(result).toMatchObject({
+      verdict: "fail",
+      advice: "verify-signature",
+      scenario: expect.stringContaining("signature: other-secret"),
+    });
+    expect(result.requests[0]).toMatchObject({ status: 200, sentAs: "signature other-secret" });
+    const reports = await Promise.all((["html", "json", "junit"] as const).map((as) => transport.call("checks.report", { id, as })));
+    expect(reports.map(({ file, next }) => [file, next])).toEqual([
+      ["check.html", null],
+      ["check.json", null],
+      ["check.xml", null],
+    ]);
+    expect(JSON.parse(reports[1]?.text ?? "")).toMatchObject({ url, verdict: "fail", seed: 7 });
+    expect(JSON.stringify([listed, result, reports])).not.toContain(sharedSecret);
+
+    const second = await transport.call("checks.start", { url, secret: sharedSecret });
+    expect(await transport.call("checks.stop", { id: second.id })).toMatchObject({ id: second.id, state: "stopped" });
+    expect((await transport.call("checks.list", {})).items.map((one) => [one.id, one.state])).toEqual([
+      [second.id, "stopped"],
+      [id, "done"],
+    ]);
+  });
+
   test.each([
+    ["checks.start", { url: "nowhere" }, 400],
+    ["checks.start", { url: "http://127.0.0.1:1/", only: ["none"] }, 400],
+    ["checks.start", { url: "http://127.0.0.1:1/", effects: { command: "id" } }, 400],
+    ["checks.start", { url: "http://127.0.0.1:1/", effects: { url: "file:///etc/passwd" } }, 400],
+    ["checks.start", { url: "http://127.0.0.1:1/", useSecretOf: "dst_000000009" }, 404],
+    ["checks.get", { id: "chk_none" }, 404],
+    ["checks.result", { id: "chk_none", check: "answers" }, 404],
+    ["checks.report", { id: "chk_none", as: "html" }, 404],
+    ["checks.stop", { id: "chk_none" }, 404],
     ["clients.get", { id: "clt_none" }, 404],
     ["clients.call", { id: "clt_000000001", type: "track", call: {} }, 404],
     ["sources.get", { id: "src_none" }, 404],

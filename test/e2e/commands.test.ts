@@ -16,6 +16,7 @@ const labels = [
   "Audiences",
   "Deletions",
   "Scenarios",
+  "Receivers",
   "Settings",
 ];
 

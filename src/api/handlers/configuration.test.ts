@@ -24,6 +24,7 @@ beforeEach(() => {
       return { pipeline, stop: async () => void (await stop(), (rehearsal.ended = true)) };
     },
     scenarios: undefined as never,
+    checks: undefined as never,
     about: () => undefined as never,
     report: (error) => {
       throw error;

@@ -8,7 +8,23 @@ const cut = { ...line, stroke: "var(--bg)", strokeWidth: 1.6 } as const;
 
 export type StateName = MessageState | "received";
 
-const states: Record<StateName | "checked" | "routed" | "not-routed", ReactNode> = {
+const disc = (
+  <>
+    <circle cx="6" cy="6" r="5.5" fill="currentColor" />
+    <path d="M3.5 6.2l1.8 1.8 3.2-3.8" {...cut} />
+  </>
+);
+const square = (
+  <>
+    <rect x=".75" y=".75" width="10.5" height="10.5" rx="1.5" fill="currentColor" />
+    <path d="M4 4l4 4M8 4L4 8" {...cut} />
+  </>
+);
+
+/** The verdict of a check. */
+type VerdictName = "pass" | "fail" | "warn" | "skipped";
+
+const states: Record<StateName | VerdictName | "checked" | "routed" | "not-routed", ReactNode> = {
   received: (
     <>
       <circle cx="6" cy="6" r="4.5" {...line} />
@@ -36,16 +52,20 @@ const states: Record<StateName | "checked" | "routed" | "not-routed", ReactNode>
       <path d="M6 3.4V6l1.9 1.4" {...line} />
     </>
   ),
-  delivered: (
+  delivered: disc,
+  failed: square,
+  pass: disc,
+  fail: square,
+  warn: (
     <>
-      <circle cx="6" cy="6" r="5.5" fill="currentColor" />
-      <path d="M3.5 6.2l1.8 1.8 3.2-3.8" {...cut} />
+      <path d="M6 .6L11.7 11H.3z" fill="currentColor" />
+      <path d="M6 4.4v3M6 9.3v.01" {...cut} />
     </>
   ),
-  failed: (
+  skipped: (
     <>
-      <rect x=".75" y=".75" width="10.5" height="10.5" rx="1.5" fill="currentColor" />
-      <path d="M4 4l4 4M8 4L4 8" {...cut} />
+      <circle cx="6" cy="6" r="4.6" stroke="currentColor" fill="none" strokeWidth="1.5" strokeDasharray="2.1 1.51" />
+      <path d="M4 6h4" {...line} />
     </>
   ),
   expired: <path d="M2 .75h8v1.9L7.2 6 10 9.35v1.9H2v-1.9L4.8 6 2 2.65z" fill="currentColor" />,

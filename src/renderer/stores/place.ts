@@ -16,6 +16,7 @@ const views = [
   "audiences",
   "deletions",
   "scenarios",
+  "receivers",
   "settings",
 ] as const;
 export type View = (typeof views)[number];

@@ -58,6 +58,7 @@ export const emptyScreens: readonly Screen[] = [
     place: "/scenarios/outage.yaml",
     reach: (page) => scenariosPage(page).title.filter({ hasText: "An outage" }).waitFor(),
   },
+  { name: "receivers", place: "/receivers", reach: heading("Is your receiver right?") },
   { name: "live-nothing", place: "/live?state=failed", reach: (page) => livePage(page).nothing.waitFor() },
   // Last, because it makes the first source.
   { name: "live", place: "/live", reach: (page) => welcomePage(page).sendSample.and(page.locator(":enabled")).waitFor() },

@@ -36,11 +36,17 @@ export function FaultMenu({ destination, webhook, number }: { destination: strin
     <>
       <Menu
         trigger={<IconButton icon="more" label={`More for webhook ${number}`} />}
-        items={
-          webhook.behind === undefined
+        items={[
+          {
+            label: "Check this receiver",
+            icon: "receivers",
+            onSelect: () => go({ view: "receivers", query: { destination, webhook: webhook.id } }),
+          },
+          "line",
+          ...(webhook.behind === undefined
             ? faults.map(({ label, hint, fault }) => ({ label: `Put a fault in front of it: ${label}`, hint, onSelect: () => put(fault) }))
-            : [{ label: "Undo the fault in front of it", icon: "replay", onSelect: undo }]
-        }
+            : [{ label: "Undo the fault in front of it", icon: "replay" as const, onSelect: undo }]),
+        ]}
       />
       <ProblemText error={problem} />
     </>

@@ -30,7 +30,10 @@ const groups: readonly (readonly Entry[])[] = [
     { view: "audiences", icon: "audiences", label: "Audiences" },
     { view: "deletions", icon: "deletions", label: "Deletions" },
   ],
-  [{ view: "scenarios", icon: "scenarios", label: "Scenarios" }],
+  [
+    { view: "scenarios", icon: "scenarios", label: "Scenarios" },
+    { view: "receivers", icon: "receivers", label: "Receivers" },
+  ],
 ];
 
 export const navigation: readonly Entry[] = [...groups.flat(), { view: "settings", icon: "settings", label: "Settings" }];

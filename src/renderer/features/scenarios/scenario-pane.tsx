@@ -13,8 +13,8 @@ import { useOffer } from "../../stores/commands.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
+import { saveFile } from "../../kit/save-file.ts";
 import { Collection, type CollectionProps, EditorPane } from "../collection/collection.tsx";
-import { saveFile } from "./save-file.ts";
 import { Problems, ScenarioSteps } from "./scenario-steps.tsx";
 import { fileNameIn, glyphs, reportWords } from "./scenario-words.ts";
 

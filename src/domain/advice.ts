@@ -1,11 +1,14 @@
-/** The usual mends, as code. Complete programs are in `domain/verification-snippets.ts`; these are the lines that matter. */
+/** The usual mends, as code. Complete programs are in `verification-snippets.ts`; these are the lines that matter. */
 
-import { verificationSnippet } from "../domain/verification-snippets.ts";
+import { verificationSnippet } from "./verification-snippets.ts";
 
-export type Advice = "verify-signature" | "idempotency" | "order" | "answer-first";
+export const advices = ["verify-signature", "idempotency", "order", "answer-first"] as const;
+export type Advice = (typeof advices)[number];
 
 export const adviceLanguages = ["node", "python", "go", "ruby", "php"] as const;
 export type AdviceLanguage = (typeof adviceLanguages)[number];
+
+export const languageNames: Record<AdviceLanguage, string> = { node: "Node", python: "Python", go: "Go", ruby: "Ruby", php: "PHP" };
 
 type Mend = { title: string; code(language: AdviceLanguage): string };
 

@@ -1,0 +1,141 @@
+/** What is checked: the receiver's URL and secret, where its effects are, and the seed. It is kept while other views are open. */
+
+import { useEffect, useId, useState, type ReactNode } from "react";
+import { create } from "zustand";
+import type { InputOf } from "../../../contract/contract.ts";
+import { Button, IconButton } from "../../kit/controls.tsx";
+import { useLive } from "../../stores/live-data.ts";
+import { usePlace } from "../../stores/place.ts";
+
+type Fields = { url: string; secret: string; effects: string; seed: string };
+
+type FormStore = Fields & {
+  /** A destination whose shared secret signs; the page never reads it. */
+  destination: { id: string; name: string } | null;
+  /** Of the webhook. */
+  headers: Readonly<Record<string, string>>;
+};
+
+const empty: FormStore = { url: "", secret: "", effects: "", seed: "", destination: null, headers: {} };
+
+export const useCheckForm = create<FormStore>()(() => empty);
+
+/** What `checks.start` takes. Throws what is missing, as a sentence. */
+export function inputOf({ url, secret, effects, seed, destination, headers }: FormStore): InputOf<"checks.start"> {
+  if (url.trim() === "") throw new Error("Enter the URL of a receiver first.");
+  if (seed.trim() !== "" && !/^\d{1,9}$/.test(seed.trim())) throw new Error("The seed is a whole number.");
+  return {
+    url: url.trim(),
+    ...(destination === null ? (secret === "" ? {} : { secret }) : { useSecretOf: destination.id }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(effects.trim() === "" ? {} : { effects: { url: effects.trim() } }),
+    ...(seed.trim() === "" ? {} : { seed: Number(seed) }),
+  };
+}
+
+/** Fills the form from `?destination=…&webhook=…`, where a webhook's menu leads. */
+export function useWebhookOfPlace(): void {
+  const { query, change } = usePlace();
+  const { destination: id, webhook: webhookId } = query;
+  const items = useLive("destinations.list", id === undefined ? null : {}).answer?.items;
+  useEffect(() => {
+    if (id === undefined || items === undefined) return;
+    const destination = items.find((each) => each.id === id);
+    const webhook = destination?.webhooks.find((each) => each.id === webhookId);
+    if (destination !== undefined && webhook !== undefined) {
+      const { name, hasSharedSecret } = destination;
+      useCheckForm.setState({ ...empty, url: webhook.url, headers: webhook.headers, destination: hasSharedSecret ? { id, name } : null });
+    }
+    change({ query: { destination: null, webhook: null } });
+  }, [id, webhookId, items, change]);
+}
+
+type CheckFormProps = { isRunning: boolean; isBusy: boolean; onStart: () => void; onStop: () => void };
+
+export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps) {
+  const form = useCheckForm();
+  return (
+    <form
+      className="check-form"
+      aria-label="Check a receiver"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isRunning) onStart();
+      }}
+    >
+      <h1>Check a receiver</h1>
+      <FormField name="url" label="URL" placeholder="http://127.0.0.1:8080/hooks" value={form.url} />
+      <SecretField />
+      <FormField
+        name="effects"
+        label="Effects, asked after each check"
+        placeholder="optional: lists what was done"
+        unit="GET"
+        value={form.effects}
+      />
+      <FormField name="seed" label="Seed" placeholder="new" value={form.seed} />
+      {isRunning ? (
+        <Button icon="stop" shortcut="Esc" isBusy={isBusy} onClick={onStop}>
+          Stop
+        </Button>
+      ) : (
+        <Button look="primary" icon="send" type="submit" isBusy={isBusy}>
+          Start
+        </Button>
+      )}
+    </form>
+  );
+}
+
+type FormFieldProps = {
+  name: keyof Fields;
+  label: string;
+  placeholder: string;
+  value: string;
+  unit?: string;
+  type?: "text" | "password";
+  children?: ReactNode;
+};
+
+function FormField({ name, label, placeholder, value, unit, type = "text", children }: FormFieldProps) {
+  const id = useId();
+  return (
+    <div className={`check-field ${name}`}>
+      <label htmlFor={id}>{label}</label>
+      <span className="field mono">
+        {unit === undefined ? null : <span className="unit">{unit}</span>}
+        <input
+          id={id}
+          type={type}
+          spellCheck={false}
+          autoComplete="off"
+          placeholder={placeholder}
+          value={value}
+          onChange={(event) => useCheckForm.setState({ [name]: event.currentTarget.value })}
+        />
+        {children}
+      </span>
+    </div>
+  );
+}
+
+function SecretField() {
+  const { secret, destination } = useCheckForm();
+  const [isShown, setIsShown] = useState(false);
+  if (destination !== null) {
+    return (
+      <div className="check-field secret">
+        <span className="check-label">Shared secret</span>
+        <span className="copyable" title={`The shared secret of the destination ${destination.name}. It stays in Hookyard.`}>
+          <span className="clip grow isolate">of {destination.name}</span>
+          <IconButton small icon="close" label="Enter another secret" onClick={() => useCheckForm.setState({ destination: null })} />
+        </span>
+      </div>
+    );
+  }
+  return (
+    <FormField name="secret" label="Shared secret" placeholder="none: not signed" value={secret} type={isShown ? "text" : "password"}>
+      <IconButton small icon="show" label={isShown ? "Hide the secret" : "Show the secret"} onClick={() => setIsShown(!isShown)} />
+    </FormField>
+  );
+}

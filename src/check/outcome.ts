@@ -12,7 +12,7 @@ export type Outcome = {
   brief: string;
   /** Whole sentences: what happened, and what follows from it. */
   detail: string;
-  /** The usual mend. */
+  /** The usual fix. */
   advice?: Advice;
 };
 

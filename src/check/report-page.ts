@@ -1,7 +1,7 @@
 /** The report of a check as one HTML file: no script, nothing fetched, light and dark. Everything in it came from outside and is escaped. */
 
 import { escaped } from "../scenarios/report/junit.ts";
-import { adviceLanguages, languageNames, mends } from "../domain/advice.ts";
+import { adviceLanguages, languageNames, fixes } from "../domain/advice.ts";
 import type { Verdict } from "./outcome.ts";
 import type { CheckReport, CheckResult } from "./run-check.ts";
 import type { CheckRequest } from "./shown-requests.ts";
@@ -64,10 +64,10 @@ function finding(result: CheckResult): string {
   const code =
     advice === null
       ? ""
-      : `<h4>${escaped(mends[advice].title)}</h4>${adviceLanguages
+      : `<h4>${escaped(fixes[advice].title)}</h4>${adviceLanguages
           .map(
             (language, nth) =>
-              `<details${nth === 0 ? " open" : ""}><summary>${languageNames[language]}</summary><pre>${escaped(mends[advice].code(language))}</pre></details>`,
+              `<details${nth === 0 ? " open" : ""}><summary>${languageNames[language]}</summary><pre>${escaped(fixes[advice].code(language))}</pre></details>`,
           )
           .join("")}`;
   const counted = effects

@@ -2,7 +2,7 @@
 
 import { element, escaped, seconds } from "../scenarios/report/junit.ts";
 import { plainPaint, shown, type Paint } from "../scenarios/report/text.ts";
-import { mends } from "../domain/advice.ts";
+import { fixes } from "../domain/advice.ts";
 import type { Verdict } from "./outcome.ts";
 import type { CheckReport, CheckResult } from "./run-check.ts";
 import type { CheckRequest } from "./shown-requests.ts";
@@ -33,8 +33,8 @@ export function summaryText({ checks, score, durationMs, seed }: CheckReport, pa
 export function proofText({ requests, effects, advice }: CheckResult, paint: Paint = plainPaint): string {
   const lines = requests.slice(0, 3).flatMap((request) => requestLines(request, paint));
   for (const { token, wanted, found } of effects.filter((one) => one.found.length !== one.wanted).slice(0, 2))
-    lines.push(`effects of ${token}: ${found.length}, wanted ${wanted}`, ...found.slice(0, 4).map((line) => `  ${cut(shown(line), 140)}`));
-  if (advice !== null) lines.push(paint.faint(`usual mend: ${mends[advice].title}. The HTML report has the code.`));
+    lines.push(`effects of ${token}: ${found.length}, expected ${wanted}`, ...found.slice(0, 4).map((line) => `  ${cut(shown(line), 140)}`));
+  if (advice !== null) lines.push(paint.faint(`Fix: ${fixes[advice].title}. The HTML report has the code.`));
   return lines.map((line) => `              ${line}`).join("\n");
 }
 

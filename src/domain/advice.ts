@@ -1,4 +1,4 @@
-/** The usual mends, as code. Complete programs are in `verification-snippets.ts`; these are the lines that matter. */
+/** The usual fixes, as code. Complete programs are in `verification-snippets.ts`; these are the lines that matter. */
 
 import { verificationSnippet } from "./verification-snippets.ts";
 
@@ -10,7 +10,7 @@ export type AdviceLanguage = (typeof adviceLanguages)[number];
 
 export const languageNames: Record<AdviceLanguage, string> = { node: "Node", python: "Python", go: "Go", ruby: "Ruby", php: "PHP" };
 
-type Mend = { title: string; code(language: AdviceLanguage): string };
+type Fix = { title: string; code(language: AdviceLanguage): string };
 
 const idempotency: Record<AdviceLanguage, string> = {
   node: `// create table seen (message_id text primary key)
@@ -123,7 +123,7 @@ http_response_code(202);
 `,
 };
 
-export const mends: Record<Advice, Mend> = {
+export const fixes: Record<Advice, Fix> = {
   "verify-signature": { title: "Verify the bytes as they came, in constant time", code: verificationSnippet },
   idempotency: { title: "Remember the messageId in the same transaction", code: (language) => idempotency[language] },
   order: { title: "Overwrite only with what is newer", code: (language) => order[language] },

@@ -51,14 +51,11 @@ export async function checkCommand({ args }: { args: string[] }): Promise<number
   }
   const paint = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
   const print = (text: string): void => void (flags.json === "-" || process.stdout.write(`${text}\n`));
-  let group = "";
   print(`${flags.url}\n`);
   try {
     const report = await runCheck({
       ...flags,
       onResult(result) {
-        if (result.group !== group) print(paint.strong(result.group));
-        group = result.group;
         print(resultText(result, paint));
         if (result.verdict === "fail") print(proofText(result, paint));
       },

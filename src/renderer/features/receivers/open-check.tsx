@@ -2,7 +2,7 @@
 
 import { useState, type ReactNode } from "react";
 import type { CheckRequestAnswer, CheckResultAnswer } from "../../../contract/checks.ts";
-import { adviceLanguages, type Advice, type AdviceLanguage, languageNames, mends } from "../../../domain/advice.ts";
+import { adviceLanguages, type Advice, type AdviceLanguage, languageNames, fixes } from "../../../domain/advice.ts";
 import { CodeLine, Sentence, Visible } from "../../kit/code-rows.tsx";
 import { Button, Choice, IconButton, Kbd } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
@@ -174,12 +174,12 @@ let lastLanguage: AdviceLanguage = "node";
 
 function MendCode({ advice }: { advice: Advice }) {
   const [language, setLanguage] = useState(lastLanguage);
-  const { title, code } = mends[advice];
+  const { title, code } = fixes[advice];
   const text = code(language);
   return (
-    <section className="mend" aria-label="Mend it">
+    <section className="mend" aria-label="Fix it">
       <div className="section-head">
-        <h3>Mend it: {title.charAt(0).toLowerCase() + title.slice(1)}</h3>
+        <h3>Fix it: {title.charAt(0).toLowerCase() + title.slice(1)}</h3>
         <span className="grow" />
         <Choice
           small

@@ -19,7 +19,7 @@ export type Effects = {
 
 /** How often a receiver is asked until a number is stable, and for how long. */
 const everyMs = 250;
-const atMostMs = 3_000;
+const threeSeconds = 3_000;
 
 /** One question: a receiver that lists its effects needs milliseconds. */
 const answerMs = 5_000;
@@ -144,10 +144,62 @@ function wordsOf(error: unknown): string {
   return first instanceof Error ? first.message : error.message;
 }
 
+/**
+ * The part of an answer that mentions the token: lines, elements of arrays, or members of an object that has none of its own. As often
+ * in it as in the whole.
+ */
+export function partAbout(text: string, token: string): string {
+  const contains = (one: string): boolean => one.includes(token);
+  const document = parse(text);
+  if (document === undefined)
+    return text
+      .split(/\r\n|\r|\n/)
+      .filter(contains)
+      .join("\n");
+  return isMentioned(document, contains) ? JSON.stringify(partOf(document, contains, false)) : "";
+}
+
+function partOf(value: Json, contains: Contains, isElement: boolean): Json {
+  const isPlain = (one: Json): boolean => one === null || typeof one !== "object";
+  if (Array.isArray(value)) {
+    if (isElement && value.some(isPlain)) return value;
+    return value.filter((one) => isMentioned(one, contains)).map((one) => partOf(one, contains, true));
+  }
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value);
+  if (entries.some(([, member]) => isPlain(member) && isMentioned(member, contains))) return value;
+  const about = entries.filter(([name, member]) => contains(name) || isMentioned(member, contains));
+  return Object.fromEntries(about.map(([name, member]) => [name, contains(name) ? member : partOf(member, contains, false)]));
+}
+
+/** For comparing two parts: without the token, without what may differ, and in an order of its own. */
+export function stateOf(part: string, token: string, ignore: readonly string[]): string {
+  const text = part.replaceAll(token, "{{token}}");
+  const document = parse(text);
+  return document === undefined ? text.split("\n").toSorted().join("\n") : JSON.stringify(inOrder(document, ignore));
+}
+
+function inOrder(value: Json, ignore: readonly string[]): Json {
+  if (Array.isArray(value))
+    return value.map((one) => inOrder(one, ignore)).toSorted((one, other) => compare(JSON.stringify(one), JSON.stringify(other)));
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !ignore.includes(name));
+  return Object.fromEntries(
+    kept.toSorted(([one], [other]) => compare(one, other)).map(([name, member]) => [name, inOrder(member, ignore)]),
+  );
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
 type Asking = {
   ask: () => Promise<string>;
   /** For each token, how many effects are still waited for. */
   wanted: ReadonlyMap<string, number>;
+  /** For many tokens there may be a quicker way. */
+  count?: (text: string, token: string) => Effects;
+  atMostMs?: number;
   time?: { now(): number; pause(ms: number): Promise<void> };
 };
 
@@ -157,11 +209,17 @@ const realTime = { now: monotonic, pause: (ms: number) => new Promise<void>((res
  * Asks until two answers in a row have the same numbers and none is below what is wanted, but no longer than three
  * seconds; the last answer counts.
  */
-export async function stableEffects({ ask, wanted, time = realTime }: Asking): Promise<Map<string, Effects>> {
+export async function stableEffects({
+  ask,
+  wanted,
+  count: countIn = countEffects,
+  atMostMs = threeSeconds,
+  time = realTime,
+}: Asking): Promise<Map<string, Effects>> {
   const end = time.now() + atMostMs;
   for (let before: Map<string, Effects> | null = null; ;) {
     const text = await ask();
-    const effects = new Map([...wanted.keys()].map((token) => [token, countEffects(text, token)]));
+    const effects = new Map([...wanted.keys()].map((token) => [token, countIn(text, token)]));
     const isStable = [...effects].every(([token, { count }]) => count === before?.get(token)?.count && count >= (wanted.get(token) ?? 0));
     if (isStable || time.now() + everyMs > end) return effects;
     before = effects;

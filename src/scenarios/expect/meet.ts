@@ -4,7 +4,9 @@
  * expectation is met or that time is over. With `never`, nothing may fit at any such moment.
  */
 
-import type { Expectation, Subject } from "../file/expectation-schema.ts";
+import { askEffects, partAbout, stableEffects, stateOf, type EffectsSource } from "../../receiver/effects.ts";
+import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
+import { isWithin, rangeText, type Range } from "../file/matcher.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
 import { audiences, deliveries, messages, requests, attempts } from "./kinds.ts";
@@ -37,6 +39,8 @@ async function meetSubject(subject: Subject, expectation: Expectation, session: 
       return meetClaim(audiences, expectation.audiences, session);
     case "clock":
       return expectation.clock === undefined ? null : judgeClock(expectation.clock, await session.history(), session.startedAt);
+    case "effects":
+      return expectation.effects === undefined ? null : meetEffects(expectation.effects, session);
   }
 }
 
@@ -48,6 +52,57 @@ async function meetClaim<Claim extends Counted, Thing>(
   if (claim === undefined) return null;
   return claim.never === undefined ? atSomeMoment(kind, claim, session) : never(kind, claim, session);
 }
+
+/** A receiver that cannot be asked has not met it. */
+async function meetEffects({ url, command, ...claim }: EffectsClaim, session: Session): Promise<Verdict> {
+  const source = command === undefined ? { url: session.requests.fill(url ?? "") } : { command };
+  const token = session.requests.fill(claim.token);
+  try {
+    return claim.times === undefined
+      ? await meetSame(source, [session.requests.fill(claim.sameAs ?? ""), token], claim.ignore ?? [])
+      : await meetTimes(source, token, claim.times);
+  } catch (error) {
+    const expected = claim.times === undefined ? "the same state" : `${rangeText(claim.times)} effects of ${token}`;
+    return { passed: false, expected, actual: error instanceof Error ? error.message : String(error), differences: [], moreDifferences: 0 };
+  }
+}
+
+async function meetTimes(source: EffectsSource, token: string, times: Range): Promise<Verdict> {
+  const verdict = {
+    expected: `${rangeText(times)} ${times === 1 ? "effect" : "effects"} of ${token}`,
+    differences: [],
+    moreDifferences: 0,
+  };
+  const wanted = new Map([[token, typeof times === "number" ? times : (times.atLeast ?? 0)]]);
+  const found = (await stableEffects({ ask: () => askEffects(source), wanted })).get(token);
+  const { count, found: lines } = found ?? { count: 0, found: [] };
+  const shown = lines.slice(0, maxEffects).map(short);
+  const actual = `${count} ${count === 1 ? "effect" : "effects"}${count === 0 ? "" : `: ${shown.join(" and ")}`}`;
+  return { ...verdict, passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual };
+}
+
+/** Once both are stable. */
+async function meetSame(source: EffectsSource, tokens: readonly [string, string], ignore: readonly string[]): Promise<Verdict> {
+  let answer = "";
+  const ask = async (): Promise<string> => (answer = await askEffects(source));
+  await stableEffects({ ask, wanted: new Map(tokens.map((token) => [token, 0])) });
+  const [expected, actual] = tokens.map((token) => stateOf(partAbout(answer, token), token, ignore));
+  return {
+    passed: expected === actual,
+    expected: short(expected ?? ""),
+    actual: short(actual ?? ""),
+    differences: [],
+    moreDifferences: 0,
+  };
+}
+
+function short(line: string): string {
+  return line.length > maxEffect ? `${line.slice(0, maxEffect)}…` : line;
+}
+
+/** Enough to see what was done twice. */
+const maxEffects = 3;
+const maxEffect = 200;
 
 function viewOf(session: Session, { now }: History): View {
   return { now, startedAt: session.startedAt, secretOf: (destination) => session.secretOf(destination) };

@@ -172,6 +172,21 @@ const clockClaim = members({
     .describe("How long until the next thing is due, or nothing."),
 }).refine((claim) => claim.elapsed !== undefined || claim.nextDue !== undefined, { error: "Say elapsed, nextDue, or both." });
 
+const effectsClaim = members({
+  url: text.optional().describe("Is asked with GET; its answer, text or JSON, says what the receiver has done."),
+  command: text.optional().describe("Its standard output says what the receiver has done. Only hookyard run and hookyard/testing run one."),
+  token: name.describe("What each line or array element has that tells of an effect: a userId, say."),
+  times: expectedNumber.optional().describe("How often it took effect."),
+  sameAs: name.optional().describe("The part about this other token is the same but for the two tokens, in any order."),
+  ignore: z.array(name).optional().describe("With sameAs: members that may differ, such as receivedAt."),
+})
+  .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
+    error: "Say how to ask the receiver: either url or command.",
+  })
+  .refine(({ times, sameAs }) => (times === undefined) !== (sameAs === undefined), {
+    error: "Say what there has to be: either times or sameAs.",
+  });
+
 const subjects = {
   messages: messagesClaim.optional(),
   deliveries: deliveriesClaim.optional(),
@@ -179,6 +194,7 @@ const subjects = {
   requests: requestsClaim.optional(),
   audiences: audiencesClaim.optional(),
   clock: clockClaim.optional(),
+  effects: effectsClaim.optional(),
 };
 export type Subject = keyof typeof subjects;
 
@@ -195,4 +211,5 @@ export type AttemptsClaim = z.output<typeof attemptsClaim>;
 export type RequestsClaim = z.output<typeof requestsClaim>;
 export type AudiencesClaim = z.output<typeof audiencesClaim>;
 export type ClockClaim = z.output<typeof clockClaim>;
+export type EffectsClaim = z.output<typeof effectsClaim>;
 export type DeliveryChoice = z.output<typeof ofDeliveries>;

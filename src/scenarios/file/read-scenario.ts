@@ -12,19 +12,26 @@ export type ReadScenario = { scenario: Scenario; file: PlacedValue };
 const maxProblems = 20;
 
 /** For the command line and tests, where nobody waits but the caller. */
-const limits: FileLimits = { maxLength: 1_000_000, maxValues: 200_000, maxSteps: 10_000, advice: "Split it into several files." };
+const limits: FileLimits = {
+  maxLength: 1_000_000,
+  maxValues: 200_000,
+  maxSteps: 10_000,
+  commands: true,
+  advice: "Split it into several files.",
+};
 
 /** For the process that serves: a fifth of a second of reading at most. */
 export const forServing: FileLimits = {
   maxLength: 200_000,
   maxValues: 30_000,
   maxSteps: 4_000,
+  commands: false,
   advice: "Run it with hookyard run, which allows more, or split it into several files.",
 };
 
 export function readScenario(
   text: string,
-  { maxLength, maxSteps, maxValues, advice }: FileLimits = limits,
+  { maxLength, maxSteps, maxValues, commands, advice }: FileLimits = limits,
 ): ReadScenario | { problems: FileProblem[] } {
   const tooLarge = (message: string) => ({ problems: [{ line: 1, column: 1, message: `${message} ${advice}` }] });
   if (text.length > maxLength)
@@ -37,7 +44,24 @@ export function readScenario(
   if (file.value === null)
     return { problems: [{ line: 1, column: 1, message: "The file is empty. A scenario has at least a name and steps." }] };
   const checked = checkScenario(file);
-  return "problems" in checked ? { problems: inOrder(checked.problems) } : checked;
+  if ("problems" in checked) return { problems: inOrder(checked.problems) };
+  const refused = commands ? [] : commandsIn(checked);
+  return refused.length > 0 ? { problems: inOrder(refused) } : checked;
+}
+
+const noCommands = "A command runs only with hookyard run and hookyard/testing.";
+
+/** A text that was pasted into the inspector must not start programs. */
+function commandsIn({ scenario, file }: ReadScenario): FileProblem[] {
+  return scenario.steps.flatMap((step, index) => {
+    if ("command" in step) return [{ ...file.placeOf(["steps", index, "command"]), message: noCommands }];
+    const list = "expect" in step ? [step.expect].flat() : [];
+    return list.flatMap(({ effects }, at) => {
+      if (effects?.command === undefined) return [];
+      const claim = ["steps", index, "expect", ...("expect" in step && Array.isArray(step.expect) ? [at] : []), "effects", "command"];
+      return [{ ...file.placeOf(claim), message: `${noCommands} Here, use a url.` }];
+    });
+  });
 }
 
 /** The same for a value that was never a text: the caller provides the places. */

@@ -31,6 +31,8 @@ export type FileLimits = {
   /** With what aliases repeat: they make a small file large. */
   maxValues: number;
   maxSteps: number;
+  /** Whether the file may run commands of this machine. */
+  commands: boolean;
   /** Ends the sentence on a file that is over a limit. */
   advice: string;
 };

@@ -21,6 +21,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   scenarios: { rooms: ["receiver", "contract", "engine/deliver/dial.ts", "domain"], packages: ["node:*", "yaml", "zod"] },
   receiver: { rooms: ["engine", "domain"], packages: ["node:*"] },
   check: { rooms: ["receiver", "scenarios", "engine", "domain"], packages: ["node:*", "yaml"] },
+  explore: { rooms: ["receiver", "scenarios", "engine", "domain"], packages: ["node:*", "yaml", "zod"] },
   api: { rooms: ["contract", "engine", "domain"], packages: ["zod"] },
   "app-errors.ts": { rooms: [], packages: [] },
   "data-directory.ts": { rooms: ["app-errors.ts"], packages: ["node:*"] },
@@ -28,7 +29,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "assembly.ts": { rooms: ["store", "engine", "domain", "app-errors.ts"], packages: [] },
   "app.ts": { rooms: ["assembly.ts", "api", "scenarios", "store", "engine", "domain"], packages: [] },
   headless: {
-    rooms: ["app.ts", "api", "check", "scenarios", "contract", "engine", "domain", "app-errors.ts", "page-files.ts"],
+    rooms: ["app.ts", "api", "check", "explore", "scenarios", "contract", "engine", "domain", "app-errors.ts", "page-files.ts"],
     packages: ["node:*", "zod"],
   },
   main: {

@@ -72,7 +72,7 @@ type Read = z.output<typeof exploreFile>["explore"];
 export type Action = { run: string; listens?: string | undefined } | { url: string; method?: string | undefined };
 
 /** In texts, `{{token}}` stands for what is new in each run of a schedule. */
-export type ExploredMessage = {
+type ExploredMessage = {
   title: string;
   body: string;
   /** Only its newest has to be seen: a later one of the same user takes its place. */

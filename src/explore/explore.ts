@@ -10,9 +10,9 @@ import { CannotExplore, Runner } from "./runner.ts";
 import { Coverage, draw, type Drawn, type Schedule } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 
-export type Progress = { schedules: number; ms: number };
+type Progress = { schedules: number; ms: number };
 
-export type Finding = { number: number; drawn: Schedule; schedule: Schedule; violations: Violation[]; runsToShrink: number };
+type Finding = { number: number; drawn: Schedule; schedule: Schedule; violations: Violation[]; runsToShrink: number };
 
 export type Explored = Progress & {
   seed: number;
@@ -22,7 +22,7 @@ export type Explored = Progress & {
   coverage: ReturnType<Coverage["report"]>;
 };
 
-export type Options = {
+type Options = {
   exploration: Exploration;
   secret: string | null;
   seed: number;

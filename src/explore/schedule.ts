@@ -165,7 +165,7 @@ export function requestOf(
 }
 
 /** For a list that people read. */
-export function stepText(step: Step, { messages }: Pick<Exploration, "messages">, isAgain: boolean): string {
+function stepText(step: Step, { messages }: Pick<Exploration, "messages">, isAgain: boolean): string {
   const title = "message" in step ? (messages[step.message]?.title ?? "") : "";
   switch (step.do) {
     case "send":

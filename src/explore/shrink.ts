@@ -4,7 +4,7 @@ import type { Violation } from "./claims.ts";
 import type { Runner } from "./runner.ts";
 import type { Schedule, Step } from "./schedule.ts";
 
-export type Shrunk = { schedule: Schedule; violations: Violation[]; runs: number };
+type Shrunk = { schedule: Schedule; violations: Violation[]; runs: number };
 
 /** A smaller schedule has to fail so many times in a row. */
 const repeats = 3;
@@ -56,7 +56,7 @@ function withMoreCopies(schedule: Schedule): Schedule {
   return schedule.map((step) => (step.do === "together" ? { ...step, copies: 8, apartMs: 0 } : step));
 }
 
-export function candidatesOf(schedule: Schedule): Schedule[] {
+function candidatesOf(schedule: Schedule): Schedule[] {
   const messages = [...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : [])))];
   const withoutOne = messages.map((message) => schedule.filter((step) => !("message" in step && step.message === message)));
   const onlyOne = messages.map((message) => schedule.filter((step) => !("message" in step) || step.message === message));

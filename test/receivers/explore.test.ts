@@ -5,10 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration, type Exploration } from "../../src/explore/explore-file.ts";
 import { scenarioOf } from "../../src/explore/scenario.ts";
+import { draw } from "../../src/explore/schedule.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
 import { shops, startShop, type RunningReceiver, type ShopEntry, type ShopOptions } from "./receivers.ts";
 
@@ -112,3 +113,116 @@ test("right: 300 schedules hold, and every order and every fault at every messag
   expect(explored).toMatchObject({ schedules: 300, finding: null, unsteady: [] });
   for (const { seen, of } of explored.coverage.faults) expect(seen / of).toBeGreaterThan(0.8);
 });
+
+test("a lost answer before a real restart is found, and its scenario restarts the receiver with the same command", async () => {
+  const [data, entry] = [join(folder(), "rows"), "lost answer"];
+  let shop = await startShop(shopOf(entry), { data });
+  onTestFinished(() => shop.stop());
+  const port = Number(new URL(shop.url).port);
+  const supervisor = createServer(async (_request, response) => {
+    await shop.stop();
+    shop = await startShop(shopOf(entry), { data, port });
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => void supervisor.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void supervisor.close());
+  const restart = `${process.execPath} -e "fetch('http://127.0.0.1:${(supervisor.address() as AddressInfo).port}')"`;
+  const text = fileOf(shop, { restart: JSON.stringify(restart), messages: "\n    - { type: track, event: Paid }" });
+  const { explored, scenario } = await search(text.replace(/ {4}reset: .*\n/, ""), shop);
+  expect(explored.finding?.schedule).toHaveLength(3);
+  const file = join(folder(), "found.yaml");
+  writeFileSync(file, scenario);
+  const { out, code } = await runHookyard(["run", file], { env: { HOOKYARD_SECRET: shop.secret } });
+  expect(out).toMatch(/The receiver restarts: command .* ended with 0\n[^]*expected {3}1 effect of \S+\n.*actual {5}2 effects/);
+  expect(code).toBe(1);
+});
+
+test("an end state of the wrong order is found where every effect is there once", async () => {
+  const shop = await start("order of identifies");
+  const messages = "\n    - { type: identify }\n    - { type: track, event: Paid }\n    - { type: identify }";
+  const text = fileOf(shop, { messages, always: "{ effects: any number, state: same }" });
+  const { explored, scenario } = await search(text, shop);
+  expect(explored.finding).toMatchObject({ violations: [{ kind: "state" }], schedule: [{ message: 2 }, { message: 0 }] });
+  expect(await outcomesOf(scenario, shop)).toBe("1 passed, 3 failed");
+});
+
+test("an expectation of one's own is found to fail", async () => {
+  const shop = await start("right");
+  const always = '{ expect: [{ effects: { token: "{{user}}", times: { atMost: 2 } } }] }';
+  const { explored } = await search(fileOf(shop, { always }), shop);
+  expect(explored.finding?.violations.map(({ text }) => text)).toEqual(["u took effect 3 times, and not at most 2 times."]);
+  expect(explored.finding?.schedule).toHaveLength(3);
+});
+
+test("the same seed draws the same schedules, and another one others", () => {
+  const exploration = read(fileOf({ url: "http://127.0.0.1:1/hooks" } as RunningReceiver));
+  const drawn = (seed: number): unknown => Array.from({ length: 50 }, (_, number) => draw(exploration, seed, number));
+  expect(drawn(7)).toEqual(drawn(7));
+  expect(drawn(7)).not.toEqual(drawn(8));
+});
+
+describe("the command", () => {
+  function written(text: string): string {
+    const file = join(folder(), "file.yaml");
+    writeFileSync(file, text);
+    return file;
+  }
+
+  test("ends with 1, and writes what it found where it should", async () => {
+    const shop = await start("race");
+    const out = join(folder(), "found");
+    const ended = await runHookyard(["explore", written(fileOf(shop)), "--out", out, "--seed", "5"], {
+      env: { HOOKYARD_SECRET: shop.secret },
+    });
+    expect(ended.err).toBe("");
+    expect(ended.out).toMatch(/✗ \S+ \S+ took effect twice, and not once\.\n {2}1\. .* copies at the same time\n/);
+    expect(ended.out).toMatch(/schedules in \d+\.\d s, \d+ a minute/);
+    expect(readdirSync(out)).toEqual(["shop-seed-5.yaml"]);
+    expect(readFileSync(join(out, "shop-seed-5.yaml"), "utf8")).not.toContain(shop.secret);
+    expect(ended.code).toBe(1);
+  });
+
+  test("ends with 0 when every schedule held", async () => {
+    const shop = await start("right");
+    const { out, code } = await runHookyard(["explore", written(fileOf(shop)), "--runs", "20"], { env: { HOOKYARD_SECRET: shop.secret } });
+    expect(out).toMatch(/^20 schedules in [^]*✓ Every schedule held\./m);
+    expect(code).toBe(0);
+  });
+
+  test("ends with 2 where not even one message works", async () => {
+    const shop = await start("right");
+    const { err, code } = await runHookyard(["explore", written(fileOf(shop))], { env: { HOOKYARD_SECRET: "another" } });
+    expect(err).toMatch(/^Not even a single message works: identify \(message 1\) was answered 401\./);
+    expect(code).toBe(2);
+  });
+
+  test.each([
+    ["name: A\nsteps: []", "1:1  The file has no explore section. hookyard run runs scenarios without one."],
+    ["name: A\nexplore:\n  reciever: {}\n", "3:3  reciever is not known here. Did you mean receiver?"],
+    [fileWith("messages: [{ type: track, event: A, userId: u_1 }]"), "4:43  userId must be new in each schedule"],
+    [fileWith("messages: [{ type: track }]"), "4:14  "],
+    [fileWith("messages: [{ type: page }]\n  vary: { duplicates: { of: [2] } }"), "5:30  There is no message 2: there are 1."],
+    [fileWith("messages: [{ type: page }]\n  vary: { restarts: 1 }"), "5:21  Say how the receiver is restarted"],
+    [fileWith("messages: [{ type: page }]\n  always: { effects: once }"), "5:22  Say where the receiver lists its effects"],
+  ])("ends with 2 for a file that is wrong: %j", async (text, problem) => {
+    const file = written(text);
+    const { err, code } = await runHookyard(["explore", file]);
+    expect(err).toContain(`${file}:${problem}`);
+    expect(code).toBe(2);
+  });
+
+  test.each([
+    [["explore"], /needs a file/],
+    [["explore", "nowhere.yaml"], /nowhere\.yaml was not found/],
+    [["explore", "a.yaml", "--runs", "0"], /--runs needs a whole number/],
+    [["explore", "a.yaml", "--seeds", "1"], /hookyard explore --help lists all flags/],
+  ])("%j ends with 2", async (args, message) => {
+    const { err, code } = await runHookyard(args);
+    expect(err).toMatch(message);
+    expect(code).toBe(2);
+  });
+});
+
+function fileWith(rest: string): string {
+  return `name: A\nexplore:\n  receiver: { url: http://127.0.0.1:1/ }\n  ${rest}\n`;
+}

@@ -1,6 +1,8 @@
 /** What must hold after a schedule, as expectations of a scenario, and whether it does. */
 
-import { countEffects, partAbout, stateOf, type Effects, type EffectsSource } from "../receiver/effects.ts";
+import { isObject, type Json } from "../domain/json.ts";
+import { countEffects, type Effects, type EffectsSource } from "../receiver/effects.ts";
+import { partAbout } from "../receiver/state.ts";
 import { isWithin, rangeText, type Range } from "../scenarios/file/matcher.ts";
 import type { Exploration } from "./explore-file.ts";
 import type { Schedule } from "./schedule.ts";
@@ -67,18 +69,31 @@ export class Answer {
   }
 
   count(token: string): Effects {
-    return countEffects(this.#partAbout(token), token);
+    return countEffects(this.partAbout(token), token);
   }
 
-  state(run: string, ignore: readonly string[]): string {
-    return stateOf(this.#partAbout(run), run, ignore);
-  }
-
-  #partAbout(token: string): string {
+  partAbout(token: string): string {
     const run = this.#runOf(token);
     if (run === undefined) return this.#text;
     const part = this.#parts.get(run) ?? partAbout(this.#text, run);
     this.#parts.set(run, part);
     return part;
   }
+}
+
+/** The members that differ between two states of which nobody did anything differently: ids, and times of arrival. */
+export function changingMembers(one: string, other: string): string[] {
+  try {
+    return differing(JSON.parse(one) as Json, JSON.parse(other) as Json, "");
+  } catch {
+    return [];
+  }
+}
+
+function differing(one: Json, other: Json, name: string): string[] {
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length ? one.flatMap((element, index) => differing(element, other[index] ?? null, name)) : [];
+  if (isObject(one) && isObject(other))
+    return Object.entries(one).flatMap(([member, value]) => differing(value, other[member] ?? null, member));
+  return one === other || name === "" ? [] : [name];
 }

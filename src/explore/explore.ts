@@ -4,10 +4,10 @@
  */
 
 import { monotonic } from "../engine/real-time.ts";
-import type { Violation } from "./claims.ts";
+import { changingMembers, type Violation } from "./claims.ts";
 import type { Exploration } from "./explore-file.ts";
 import { CannotExplore, Runner } from "./runner.ts";
-import { Coverage, draw, type Drawn, type Schedule } from "./schedule.ts";
+import { Coverage, draw, type Drawn, type Schedule, type Step } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 
 type Progress = { schedules: number; ms: number };
@@ -16,6 +16,10 @@ type Finding = { number: number; drawn: Schedule; schedule: Schedule; violations
 
 export type Explored = Progress & {
   seed: number;
+  /** What was searched: the given one, with what was learned from the receiver. */
+  exploration: Exploration;
+  /** What was learned, for people. */
+  notes: string[];
   finding: Finding | null;
   /** Schedules that failed once, and not every time. */
   unsteady: { number: number; text: string }[];
@@ -39,18 +43,19 @@ const batch = 96;
 /** So many schedules that fail now and then are examined: each takes seconds. */
 const maxUnsteady = 5;
 
-export async function explore({ exploration, secret, seed, runs, minutes, onProgress, onFailure }: Options): Promise<Explored> {
+export async function explore({ exploration: given, secret, seed, runs, minutes, onProgress, onFailure }: Options): Promise<Explored> {
+  const { exploration, notes } = await learn(given, secret);
   const runner = new Runner(exploration, secret);
   const coverage = new Coverage(exploration);
   const unsteady: Explored["unsteady"] = [];
   try {
-    await runner.reset();
-    await tryEach(runner, exploration);
     const began = monotonic();
     const result = (schedules: number, ms: number, finding: Finding | null): Explored => ({
       schedules,
       ms,
       seed,
+      exploration,
+      notes,
       finding,
       unsteady,
       coverage: coverage.report(),
@@ -74,14 +79,41 @@ export async function explore({ exploration, secret, seed, runs, minutes, onProg
   }
 }
 
+type Learned = { exploration: Exploration; notes: string[] };
+
 /** Each message alone: where none is accepted and seen, the file is wrong, or the receiver is not ready. */
-async function tryEach(runner: Runner, { messages }: Exploration): Promise<void> {
-  const results = await runner.run(messages.map((_, message): Schedule => [{ do: "send", message }]));
-  const [first] = results;
-  if (first !== undefined && results.every((violations) => violations.length > 0))
-    throw new CannotExplore(
-      `Not even a single message works: ${first.map(({ text }) => text).join(" ")} hookyard check says more about the receiver.`,
-    );
+async function learn(exploration: Exploration, secret: string | null): Promise<Learned> {
+  const runner = new Runner(exploration, secret);
+  try {
+    await runner.reset();
+    const each = exploration.messages.map((_, message): Schedule => [{ do: "send", message }]);
+    const results = await runner.run(each);
+    const [first = []] = results;
+    if (results.some((violations) => violations.length === 0)) return await learnState(runner, { exploration, notes: [] });
+    const isSeen = results.flat().every(({ kind }) => kind === "never") && (await runner.states(each)).every((part) => part !== "");
+    if (!isSeen) {
+      const reasons = first.map(({ text }) => text).join(" ");
+      throw new CannotExplore(`Not even a single message works: ${reasons} hookyard check says more about the receiver.`);
+    }
+    const always = { ...exploration.always, effects: "any number" as const, sameState: true };
+    const note = "The effects show users, and not the tokens of messages: they are compared with those of the same messages once each.";
+    return await learnState(runner, { exploration: { ...exploration, always }, notes: [note] });
+  } finally {
+    runner.close();
+  }
+}
+
+/** Members that differ where nothing was different cannot be compared. */
+async function learnState(runner: Runner, { exploration, notes }: Learned): Promise<Learned> {
+  const { always, messages } = exploration;
+  if (!always.sameState) return { exploration, notes };
+  const all = messages.map((_, message): Step => ({ do: "send", message }));
+  const [first = ""] = await runner.states([all]);
+  const [second = ""] = await runner.states([all]);
+  const found = [...new Set(changingMembers(first, second))].filter((name) => !always.ignore.includes(name));
+  if (found.length === 0) return { exploration, notes };
+  const note = `Not compared, because they differ from run to run: ${found.join(", ")}.`;
+  return { exploration: { ...exploration, always: { ...always, ignore: [...always.ignore, ...found] } }, notes: [...notes, note] };
 }
 
 type Batch = Pick<Options, "onFailure"> & {
@@ -105,6 +137,7 @@ async function firstSteady({ runner, drawn, results, unsteady, onFailure }: Batc
     if (shrunk !== null)
       return { number, drawn: schedule, schedule: shrunk.schedule, violations: shrunk.violations, runsToShrink: shrunk.runs };
     unsteady.push({ number, text: first.text });
+    runner.calmDown();
   }
   return null;
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { askEffects, stableEffects, type EffectsSource } from "../receiver/effects.ts";
+import { stateOf } from "../receiver/state.ts";
 import { deliverRequest, isAccepted, isCrash, performRequest, type Sent } from "../receiver/request.ts";
 import { restart } from "../receiver/restart.ts";
 import { createWire, pause, type Wire } from "../receiver/wire.ts";
@@ -30,6 +31,7 @@ export class Runner {
   /** End states of messages that came once each, in the order of the file. */
   readonly #states = new Map<string, string>();
   readonly #prefix = `hy${randomBytes(5).toString("hex")}`;
+  #atOnce = atOnce;
   #runs = 0;
 
   constructor(exploration: Exploration, secret: string | null) {
@@ -48,7 +50,7 @@ export class Runner {
     await this.#findStates(runs);
     const groups = Map.groupBy(runs, ({ schedule }) => schedule.filter((step) => step.do === "restart").length);
     for (const [, group] of [...groups].toSorted(([one], [other]) => one - other))
-      for (let at = 0; at < group.length; at += atOnce) await this.#runTogether(group.slice(at, at + atOnce), patienceMs);
+      for (let at = 0; at < group.length; at += this.#atOnce) await this.#runTogether(group.slice(at, at + this.#atOnce), patienceMs);
     return runs.map(({ violations }) => violations);
   }
 
@@ -73,23 +75,36 @@ export class Runner {
   }
 
   async #findStates(runs: readonly Run[]): Promise<void> {
-    const wanted = new Map<string, Run>();
+    const wanted = new Map<string, Schedule>();
     for (const { claims } of runs) {
       for (const claim of claims) {
         if (!("sameAs" in claim)) continue;
         const key = JSON.stringify(claim.sameAs);
-        if (!this.#states.has(key) && !wanted.has(key)) wanted.set(key, { ...this.#newRun(claim.sameAs), claims: [claim] });
+        if (!this.#states.has(key) && !wanted.has(key)) wanted.set(key, claim.sameAs);
       }
     }
-    const all = [...wanted];
-    for (let at = 0; at < all.length; at += atOnce) {
-      const some = all.slice(at, at + atOnce);
-      await this.#perform(some.map(([, run]) => run));
-      const { state } = this.#exploration.receiver;
-      if (state === null) return;
-      const answer = await this.#ask(state, new Map(some.map(([, { token }]) => [token, 0])));
-      for (const [key, { token }] of some) this.#states.set(key, answer.state(token, this.#exploration.always.ignore));
+    const schedules = [...wanted.values()];
+    const parts = await this.states(schedules);
+    for (const [index, key] of [...wanted.keys()].entries())
+      this.#states.set(key, stateOf(parts[index] ?? "", "{{token}}", this.#exploration.always.ignore));
+  }
+
+  /** What the receiver shows about each afterwards, with `{{token}}` in place of the run's own. */
+  async states(schedules: readonly Schedule[]): Promise<string[]> {
+    const { state } = this.#exploration.receiver;
+    const parts: string[] = [];
+    for (let at = 0; state !== null && at < schedules.length; at += this.#atOnce) {
+      const runs = schedules.slice(at, at + this.#atOnce).map((schedule) => this.#newRun(schedule));
+      await this.#perform(runs);
+      const answer = await this.#ask(state, new Map(runs.map(({ token }) => [token, 0])));
+      parts.push(...runs.map(({ token }) => answer.partAbout(token).replaceAll(token, "{{token}}")));
     }
+    return parts;
+  }
+
+  /** Fewer at the same time from now on: the receiver may have failed for want of something. */
+  calmDown(): void {
+    this.#atOnce = Math.max(4, this.#atOnce >> 1);
   }
 
   async #runTogether(runs: readonly Run[], patienceMs: number | undefined): Promise<void> {
@@ -167,7 +182,7 @@ export class Runner {
   }
 
   #judgeState(sameAs: Schedule, { token }: Run, answer: Answer): Violation | null {
-    const state = answer.state(token, this.#exploration.always.ignore);
+    const state = stateOf(answer.partAbout(token), token, this.#exploration.always.ignore);
     const expected = this.#states.get(JSON.stringify(sameAs)) ?? "";
     if (state === expected) return null;
     return { kind: "state", text: "The end state is not the one of the same messages once each, in the order of the file." };

@@ -59,6 +59,9 @@ async function search({ file, out, runs, minutes, seed: given }: Flags): Promise
     seed,
     runs,
     minutes,
+    onProgress({ schedules, ms }) {
+      if (process.stdout.isTTY) process.stdout.write(`${schedules} schedules, ${Math.round(ms / 1000)} s\r`);
+    },
     onFailure: ({ number, text }) => print(paint.faint(`Schedule ${number} failed: ${text} Looking for the smallest that does …`)),
   });
   print(summary(explored, paint));
@@ -72,7 +75,7 @@ async function search({ file, out, runs, minutes, seed: given }: Flags): Promise
       .replace(/^-|-$/g, "") || "explored"
   }-seed-${seed}.yaml`;
   const scenario = scenarioOf({
-    exploration,
+    exploration: explored.exploration,
     schedule: finding.schedule,
     isSigned: variable !== "",
     text,
@@ -99,11 +102,12 @@ async function read(file: string): Promise<Exploration> {
   throw new CannotExplore(exploration.problems.map(({ line, column, message }) => `${file}:${line}:${column}  ${message}`).join("\n"));
 }
 
-function summary({ schedules, ms, finding, unsteady, coverage }: Explored, paint: Paint): string {
+function summary({ notes, schedules, ms, finding, unsteady, coverage }: Explored, paint: Paint): string {
   const seconds = (ms / 1000).toFixed(1);
   const perMinute = Math.round((schedules / Math.max(ms, 1)) * 60_000);
   const { faults, orders } = coverage;
   const lines = [
+    ...notes,
     `${schedules} ${schedules === 1 ? "schedule" : "schedules"} in ${seconds} s, ${perMinute} a minute${finding === null ? "" : `, and ${finding.runsToShrink} runs to find the smallest`}.`,
     `Covered, as fault × message × position: ${faults.map(({ fault, seen, of }) => `${fault} ${seen} of ${of}`).join(", ") || "no faults"}; orders ${orders.seen} of ${orders.of}.`,
     ...unsteady.map(({ number, text }) => paint.bad(`Schedule ${number} failed, and not again, so no scenario can show it: ${text}`)),

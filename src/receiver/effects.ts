@@ -33,12 +33,12 @@ const maxAnswer = 16 * 1024 * 1024;
 export function countEffects(text: string, token: string): Effects {
   if (token === "") return { count: 0, found: [] };
   const contains = containing(token);
-  const document = parse(text);
+  const document = parseJson(text);
   const found = document === undefined ? text.split(/\r\n|\r|\n/).filter(contains) : effectsIn(document, contains);
   return { count: found.length, found };
 }
 
-type Contains = (text: string) => boolean;
+export type Contains = (text: string) => boolean;
 
 function containing(token: string): Contains {
   const escaped = token.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
@@ -46,7 +46,7 @@ function containing(token: string): Contains {
   return (text) => pattern.test(text);
 }
 
-function parse(text: string): Json | undefined {
+export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -73,7 +73,7 @@ function effectsOfElement(element: Json, contains: Contains): Json[] {
   return isGroup ? inner : [element];
 }
 
-function isMentioned(value: Json, contains: Contains): boolean {
+export function isMentioned(value: Json, contains: Contains): boolean {
   if (Array.isArray(value)) return value.some((element) => isMentioned(element, contains));
   if (isObject(value)) return Object.entries(value).some(([name, member]) => contains(name) || isMentioned(member, contains));
   return contains(String(value));
@@ -142,55 +142,6 @@ function wordsOf(error: unknown): string {
   // Of an attempt at several addresses, the message is empty.
   const [first] = error instanceof AggregateError ? error.errors : [];
   return first instanceof Error ? first.message : error.message;
-}
-
-/**
- * The part of an answer that mentions the token: lines, elements of arrays, or members of an object that has none of its own. As often
- * in it as in the whole.
- */
-export function partAbout(text: string, token: string): string {
-  const contains = (one: string): boolean => one.includes(token);
-  const document = parse(text);
-  if (document === undefined)
-    return text
-      .split(/\r\n|\r|\n/)
-      .filter(contains)
-      .join("\n");
-  return isMentioned(document, contains) ? JSON.stringify(partOf(document, contains, false)) : "";
-}
-
-function partOf(value: Json, contains: Contains, isElement: boolean): Json {
-  const isPlain = (one: Json): boolean => one === null || typeof one !== "object";
-  if (Array.isArray(value)) {
-    if (isElement && value.some(isPlain)) return value;
-    return value.filter((one) => isMentioned(one, contains)).map((one) => partOf(one, contains, true));
-  }
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value);
-  if (entries.some(([, member]) => isPlain(member) && isMentioned(member, contains))) return value;
-  const about = entries.filter(([name, member]) => contains(name) || isMentioned(member, contains));
-  return Object.fromEntries(about.map(([name, member]) => [name, contains(name) ? member : partOf(member, contains, false)]));
-}
-
-/** For comparing two parts: without the token, without what may differ, and in an order of its own. */
-export function stateOf(part: string, token: string, ignore: readonly string[]): string {
-  const text = part.replaceAll(token, "{{token}}");
-  const document = parse(text);
-  return document === undefined ? text.split("\n").toSorted().join("\n") : JSON.stringify(inOrder(document, ignore));
-}
-
-function inOrder(value: Json, ignore: readonly string[]): Json {
-  if (Array.isArray(value))
-    return value.map((one) => inOrder(one, ignore)).toSorted((one, other) => compare(JSON.stringify(one), JSON.stringify(other)));
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => !ignore.includes(name));
-  return Object.fromEntries(
-    kept.toSorted(([one], [other]) => compare(one, other)).map(([name, member]) => [name, inOrder(member, ignore)]),
-  );
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
 }
 
 type Asking = {

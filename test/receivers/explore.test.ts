@@ -74,7 +74,15 @@ async function search(
   const { schedule, number, violations } = finding;
   return {
     explored,
-    scenario: scenarioOf({ exploration, schedule, isSigned: true, text: violations[0]?.text ?? "", seed, number, file: "found.yaml" }),
+    scenario: scenarioOf({
+      exploration: explored.exploration,
+      schedule,
+      isSigned: true,
+      text: violations[0]?.text ?? "",
+      seed,
+      number,
+      file: "found.yaml",
+    }),
   };
 }
 
@@ -93,7 +101,6 @@ async function outcomesOf(scenario: string, wrong: RunningReceiver): Promise<str
 
 test.each([
   ["race", 1, 1],
-  ["race", 2, 1],
   ["lost answer", 1, 3],
   ["lost answer", 3, 3],
   ["order of identifies", 1, 2],
@@ -133,7 +140,7 @@ test("a lost answer before a real restart is found, and its scenario restarts th
   const file = join(folder(), "found.yaml");
   writeFileSync(file, scenario);
   const { out, code } = await runHookyard(["run", file], { env: { HOOKYARD_SECRET: shop.secret } });
-  expect(out).toMatch(/The receiver restarts: command .* ended with 0\n[^]*expected {3}1 effect of \S+\n.*actual {5}2 effects/);
+  expect(out).toMatch(/The receiver restarts: command .* ended with 0\n[^]*expected {2}1 effect of \S+\n.*actual {4}2 effects/);
   expect(code).toBe(1);
 });
 
@@ -198,8 +205,8 @@ describe("the command", () => {
 
   test.each([
     ["name: A\nsteps: []", "1:1  The file has no explore section. hookyard run runs scenarios without one."],
-    ["name: A\nexplore:\n  reciever: {}\n", "3:3  reciever is not known here. Did you mean receiver?"],
-    [fileWith("messages: [{ type: track, event: A, userId: u_1 }]"), "4:43  userId must be new in each schedule"],
+    ["name: A\nexplore:\n  reciever: {}\n", "3:3  reciever is unknown. Did you mean receiver?"],
+    [fileWith("messages: [{ type: track, event: A, userId: u_1 }]"), "4:47  userId must be new in each schedule"],
     [fileWith("messages: [{ type: track }]"), "4:14  "],
     [fileWith("messages: [{ type: page }]\n  vary: { duplicates: { of: [2] } }"), "5:30  There is no message 2: there are 1."],
     [fileWith("messages: [{ type: page }]\n  vary: { restarts: 1 }"), "5:21  Say how the receiver is restarted"],
@@ -207,7 +214,7 @@ describe("the command", () => {
   ])("ends with 2 for a file that is wrong: %j", async (text, problem) => {
     const file = written(text);
     const { err, code } = await runHookyard(["explore", file]);
-    expect(err).toContain(`${file}:${problem}`);
+    expect(err.replaceAll(file, "")).toContain(`:${problem}`);
     expect(code).toBe(2);
   });
 
@@ -226,3 +233,34 @@ describe("the command", () => {
 function fileWith(rest: string): string {
   return `name: A\nexplore:\n  receiver: { url: http://127.0.0.1:1/ }\n  ${rest}\n`;
 }
+
+/** Its list shows users, a number and a time, and no tokens of messages. */
+async function startListOfUsers(isRight: boolean): Promise<string> {
+  const rows: object[] = [];
+  const seen = new Set<string>();
+  const server = createServer(async (request, response) => {
+    if (request.url === "/rows") return void response.end(JSON.stringify(rows));
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { messageId, userId, event } = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>;
+    if (!isRight || !seen.has(messageId ?? "")) rows.push({ id: rows.length, userId, event, at: `time ${rows.length}` });
+    seen.add(messageId ?? "");
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("effects without tokens of messages are compared with those of the same messages once each, but for ids and times", async () => {
+  const fileAt = (origin: string): string =>
+    `name: List\nexplore:\n  receiver: { url: ${origin}/, effects: ${origin}/rows }\n  messages: [{ type: track, event: A }, { type: track, event: B }]\n`;
+  const found = await explore({ exploration: read(fileAt(await startListOfUsers(false))), secret: null, seed: 1, runs: 100, minutes: 1 });
+  expect(found.notes).toEqual([
+    expect.stringMatching(/^The effects show users, and not the tokens of messages/),
+    "Not compared, because they differ from run to run: id, at.",
+  ]);
+  expect(found.finding).toMatchObject({ violations: [{ kind: "state" }] });
+  const right = await explore({ exploration: read(fileAt(await startListOfUsers(true))), secret: null, seed: 1, runs: 100, minutes: 1 });
+  expect(right).toMatchObject({ schedules: 100, finding: null, unsteady: [] });
+});

@@ -4,7 +4,8 @@
  * expectation is met or that time is over. With `never`, nothing may fit at any such moment.
  */
 
-import { askEffects, partAbout, stableEffects, stateOf, type EffectsSource } from "../../receiver/effects.ts";
+import { askEffects, stableEffects, type EffectsSource } from "../../receiver/effects.ts";
+import { partAbout, stateOf } from "../../receiver/state.ts";
 import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
 import { isWithin, rangeText, type Range } from "../file/matcher.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";

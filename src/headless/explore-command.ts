@@ -23,7 +23,7 @@ fails as small as it can be. Writes it as a scenario, which hookyard run shows a
   --help          This text.
 
 HOOKYARD_SECRET in the environment is the shared secret of the receiver, to sign with.
-Ends with 0 when nothing was found, with 1 when something was, and with 2 when it could not run.`;
+Exit code: 0 when every schedule held, 1 when one did not, 2 when it could not run.`;
 
 type Flags = { file: string; runs: number; minutes: number; seed: number | undefined; out: string };
 

@@ -90,8 +90,8 @@ describe("what would take long to read is refused at once, in one sentence", () 
     const read = readScenario(text, forServing);
     expect("problems" in read ? read.problems.map(({ line, column }) => [line, column]) : []).toEqual([
       [3, 14],
-      [4, 33],
-      [5, 62],
+      [4, 35],
+      [5, 64],
     ]);
   });
 
@@ -102,8 +102,8 @@ describe("what would take long to read is refused at once, in one sentence", () 
 });
 
 test.each([
-  ["{ effects: { token: u_1, times: 1 } }", "3:22 Say how to ask the receiver: either url or command."],
-  ["{ effects: { url: http://a/, token: u_1 } }", "3:22 Say what there has to be: either times or sameAs."],
+  ["{ effects: { token: u_1, times: 1 } }", "3:24 Say how to ask the receiver: either url or command."],
+  ["{ effects: { url: http://a/, token: u_1 } }", "3:24 Say what there has to be: either times or sameAs."],
 ])("what an expectation of effects lacks: %s", (claim, problem) => {
   expect(problemsOf(expecting(claim))).toEqual([problem]);
 });

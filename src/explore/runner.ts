@@ -21,6 +21,8 @@ export class CannotExplore extends Error {}
 const timeoutMs = 5_000;
 /** A receiver with a few connections to its database still answers each within its time. */
 const atOnce = 64;
+/** Of those that restart the receiver while it works: the work of the first must not be over when the last has sent its message. */
+const fewAtOnce = 4;
 
 type Run = { token: string; schedule: Schedule; claims: Claim[]; violations: Violation[] };
 
@@ -49,8 +51,11 @@ export class Runner {
     const runs = schedules.map((schedule) => this.#newRun(schedule));
     await this.#findStates(runs);
     const groups = Map.groupBy(runs, ({ schedule }) => schedule.filter((step) => step.do === "restart").length);
-    for (const [, group] of [...groups].toSorted(([one], [other]) => one - other))
-      for (let at = 0; at < group.length; at += this.#atOnce) await this.#runTogether(group.slice(at, at + this.#atOnce), patienceMs);
+    for (const [, group] of [...groups].toSorted(([one], [other]) => one - other)) {
+      const [close = [], others = []] = [true, false].map((is) => group.filter(({ schedule }) => isCloseToRestart(schedule) === is));
+      for (let at = 0; at < others.length; at += this.#atOnce) await this.#runTogether(others.slice(at, at + this.#atOnce), patienceMs);
+      for (let at = 0; at < close.length; at += fewAtOnce) await this.#runTogether(close.slice(at, at + fewAtOnce), patienceMs);
+    }
     return runs.map(({ violations }) => violations);
   }
 
@@ -120,7 +125,7 @@ export class Runner {
       const now = parts.map(({ run, parts }) => ({ run, part: parts[nth] ?? { from: 0, steps: [] } }));
       const isLast = nth === count - 1;
       // What the sender does not wait for must still be under way when the receiver restarts.
-      const late = now.map(({ part: { steps } }) => (isLast ? 0 : steps.length - 1 - steps.findLastIndex((step) => step.do !== "lose")));
+      const late = now.map(({ part: { steps } }) => (isLast ? 0 : steps.length - 1 - steps.findLastIndex((step) => !isLeft(step))));
       await Promise.all(
         now.map(({ run, part }, index) => this.#takeAll(run, part.from, part.from + part.steps.length - (late[index] ?? 0))),
       );
@@ -225,6 +230,15 @@ export class Runner {
 
 function tokenOf({ token }: Extract<Claim, { token: string }>, run: Run): string {
   return token.replaceAll("{{token}}", run.token);
+}
+
+/** The sender has hung up, and the receiver works. */
+function isLeft(step: Step | undefined): boolean {
+  return step?.do === "lose" && step.hangUp !== "at-first-byte";
+}
+
+function isCloseToRestart(schedule: Schedule): boolean {
+  return schedule.some((step, at) => step.do === "restart" && isLeft(schedule[at - 1]));
 }
 
 type Part = { from: number; steps: Schedule };

@@ -47,7 +47,7 @@ export function draw({ messages, vary }: Pick<Exploration, "messages" | "vary">,
     together() {
       const message = pick(plain(vary.together));
       if (message === undefined) return;
-      steps[placeOf(message)] = { do: "together", message, copies: 2, apartMs: pick([0, ...vary.delays]) ?? 0 };
+      steps[placeOf(message)] = { do: "together", message, copies: 2, apartMs: unit() < 0.5 ? 0 : (pick(vary.delays) ?? 0) };
       cover("copies together", message);
     },
     duplicate() {
@@ -73,7 +73,7 @@ export function draw({ messages, vary }: Pick<Exploration, "messages" | "vary">,
     ...Array<string>(vary.restarts).fill("restart"),
     ...(vary.delays.length > 0 ? ["wait"] : []),
   ];
-  const count = number === 0 ? 0 : below(Math.min(maxFaults, kinds.length) + 1);
+  const count = number === 0 || unit() < 0.15 ? 0 : Math.min(1 + below(maxFaults), kinds.length);
   const chosen = Array.from({ length: count }, () => kinds.splice(below(kinds.length), 1)[0] ?? "");
   // A restart looks for a lost answer to come after.
   for (const kind of chosen.toSorted((one, other) => Number(one === "restart") - Number(other === "restart"))) faults[kind]?.();

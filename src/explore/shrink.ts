@@ -22,7 +22,7 @@ export async function shrink(runner: Runner, schedule: Schedule, kind: Violation
     return schedules.filter((_, index) => failed.slice(index * repeats, (index + 1) * repeats).every(Boolean));
   };
 
-  const [first] = await failing([schedule, ...(schedule.some((step) => step.do === "together") ? [withMoreCopies(schedule)] : [])]);
+  const [first] = await failing([schedule, ...withMoreCopies(schedule)]);
   if (first === undefined) return null;
   const accepted = [first];
   for (let current = first; ;) {
@@ -52,8 +52,13 @@ async function confirmed(runner: Runner, schedule: Schedule, kind: Violation["ki
 }
 
 /** A race that two copies win now and then is won every time by more. */
-function withMoreCopies(schedule: Schedule): Schedule {
-  return schedule.map((step) => (step.do === "together" ? { ...step, copies: 8, apartMs: 0 } : step));
+function withMoreCopies(schedule: Schedule): Schedule[] {
+  const isRace = (step: Step): boolean => step.do === "together" || (step.do === "lose" && step.hangUp !== "at-first-byte");
+  return [2, 8].flatMap((copies) =>
+    schedule.flatMap((step, at) =>
+      isRace(step) && "message" in step ? [schedule.with(at, { do: "together", message: step.message, copies, apartMs: 0 })] : [],
+    ),
+  );
 }
 
 function candidatesOf(schedule: Schedule): Schedule[] {

@@ -1,10 +1,11 @@
 /** `hookyard explore` against shops: what it finds, how small that is, and that `hookyard run` shows it every time. */
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration, type Exploration } from "../../src/explore/explore-file.ts";
@@ -263,4 +264,49 @@ test("effects without tokens of messages are compared with those of the same mes
   expect(found.finding).toMatchObject({ violations: [{ kind: "state" }] });
   const right = await explore({ exploration: read(fileAt(await startListOfUsers(true))), secret: null, seed: 1, runs: 100, minutes: 1 });
   expect(right).toMatchObject({ schedules: 100, finding: null, unsteady: [] });
+});
+
+/** It remembers a message before it has done its work, and forgets the work when it restarts. */
+async function startForgetful(isRight: boolean): Promise<string> {
+  const rows: object[] = [];
+  const known = new Set<string>();
+  let working = Promise.withResolvers<never>();
+  const receive = async (request: IncomingMessage): Promise<number> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { messageId = "" } = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>;
+    if (known.has(messageId)) return 200;
+    if (!isRight) known.add(messageId);
+    await Promise.race([working.promise, wait(100)]);
+    if (!known.has(messageId) || !isRight) rows.push({ messageId });
+    known.add(messageId);
+    return 200;
+  };
+  const server = createServer((request, response) => {
+    if (request.url === "/rows") return void response.end(JSON.stringify(rows));
+    const answer = (status: number): void => void response.writeHead(status).end();
+    if (request.url !== "/restart") return void receive(request).then(answer, () => answer(500));
+    working.reject(new Error("The receiver was restarted."));
+    working = Promise.withResolvers<never>();
+    working.promise.catch(() => undefined);
+    answer(204);
+  });
+  working.promise.catch(() => undefined);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("a restart while the receiver works for a sender that has hung up is found", async () => {
+  const searchIn = async (origin: string, runs: number): Promise<Explored> => {
+    const receiver = `{ url: ${origin}/, effects: ${origin}/rows, restart: { url: ${origin}/restart } }`;
+    const text = `name: Rows\nexplore:\n  receiver: ${receiver}\n  messages: [{ type: page, name: A }, { type: track, event: B }]\n  vary: { together: 0, duplicates: 0 }\n`;
+    return explore({ exploration: read(text), secret: null, seed: 1, runs, minutes: 1 });
+  };
+  const { finding } = await searchIn(await startForgetful(false), 200);
+  expect(finding).toMatchObject({
+    violations: [{ kind: "never" }],
+    schedule: [{ do: "lose", hangUp: "when-sent" }, { do: "restart" }, { do: "send" }],
+  });
+  expect(await searchIn(await startForgetful(true), 40)).toMatchObject({ schedules: 40, finding: null, unsteady: [] });
 });

@@ -10,6 +10,7 @@ import type { ClockMode } from "./engine/clock/clock.ts";
 import { createMessages } from "./engine/messages.ts";
 import type { Pipeline } from "./engine/pipeline.ts";
 import { createRate, createReset, createSettle } from "./engine/whole-pipeline.ts";
+import { createFaults } from "./engine/endpoints/faults.ts";
 import { createWorkspaces } from "./engine/workspaces/workspaces.ts";
 import { typedCalls } from "./scenarios/run/pipeline.ts";
 import { createScenarios } from "./scenarios/scenarios.ts";
@@ -68,12 +69,14 @@ export function createApp(options: AppOptions): App {
   });
   signals.attemptsRecorded.on((count) => attempted.add(count));
 
+  const faults = createFaults({ store, configuration, endpoints });
   const pipeline: Pipeline = {
     clock,
     configuration,
     messages: createMessages({ ...core, ingest, ingestClient }),
     deliveries,
     endpoints,
+    faults,
     clients,
     workspaces,
     profiles,
@@ -107,6 +110,7 @@ export function createApp(options: AppOptions): App {
     api,
     async start() {
       await ports.listen();
+      faults.refresh();
       clock.start();
       scheduler.start();
       clients.start();

@@ -180,6 +180,7 @@ export function createPorts(core: Core, { authority, trust }: ReturnType<typeof 
   const endpoints = createEndpoints({
     ...core,
     authority,
+    trust,
     secrets: () =>
       configuration
         .destinations()

@@ -23,7 +23,6 @@ import { scenarioOf } from "./scenario.ts";
 import { signatureChecks } from "./signature-checks.ts";
 
 const groups = ["Answers", "Messages", "Signature", "Bad requests", "Exactly once", "Connections"];
-
 export const checks: readonly Check[] = [
   ...answerChecks,
   ...messageChecks,
@@ -87,7 +86,7 @@ export type CheckReport = {
   checks: CheckResult[];
 };
 
-/** What cannot be checked at all, as a sentence for the user. */
+/** The message is a sentence for the user. */
 export class CannotCheck extends Error {}
 
 const defaultTimeoutMs = 5_000;

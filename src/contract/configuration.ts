@@ -16,7 +16,14 @@ const configuredDestination = z
   .strictObject({
     name: z.string(),
     sources: z.array(z.string()).describe("Their write keys; an import also accepts their names."),
-    webhooks: z.array(webhookDraft),
+    webhooks: z.array(
+      webhookDraft.extend({
+        behind: z
+          .strictObject({ endpoint: z.string(), url: z.string() })
+          .optional()
+          .describe("The path of the test endpoint in front of it, and the URL that an undo restores."),
+      }),
+    ),
     sharedSecret: z.string().nullable().optional().describe("Unchanged when left out."),
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),

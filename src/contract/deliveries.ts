@@ -50,6 +50,28 @@ const listedDelivery = z
   })
   .meta({ id: "ListedDelivery" });
 
+/** What was sent and what came back, as they were on the wire. */
+export const recordedExchange = {
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  request: z.object({
+    sent: z.boolean().describe("False when no byte was sent; line, headers and body are then empty."),
+    method: z.string(),
+    url: z.string(),
+    startLine: z.string().describe("The request line exactly as it was sent."),
+    headers: recordedHeaders,
+    body: bytes,
+  }),
+  response: z
+    .object({
+      status: z.int(),
+      startLine: z.string().describe("The status line exactly as received."),
+      headers: recordedHeaders,
+      body: bytes.describe("The first 64 KB."),
+      bodyLength: z.int(),
+    })
+    .nullable(),
+};
+
 const phase = z.number().optional();
 
 const attempt = z
@@ -66,24 +88,7 @@ const attempt = z
       .describe("Milliseconds since the start, for each phase that was reached."),
     outcome: z.enum(outcomes),
     retryable: z.boolean(),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
-    request: z.object({
-      sent: z.boolean().describe("False when no byte was sent; line, headers and body are then empty."),
-      method: z.string(),
-      url: z.string(),
-      startLine: z.string().describe("The request line exactly as it was sent."),
-      headers: recordedHeaders,
-      body: bytes,
-    }),
-    response: z
-      .object({
-        status: z.int(),
-        startLine: z.string().describe("The status line exactly as received."),
-        headers: recordedHeaders,
-        body: bytes.describe("The first 64 KB."),
-        bodyLength: z.int(),
-      })
-      .nullable(),
+    ...recordedExchange,
   })
   .meta({ id: "Attempt" });
 export type AttemptAnswer = z.input<typeof attempt>;

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { destinationIds, sourceIds, webhookIds } from "../domain/ids.ts";
+import { destinationIds, endpointIds, sourceIds, webhookIds } from "../domain/ids.ts";
 import { defineCall } from "./call.ts";
+import { step } from "./endpoints.ts";
 import { byId, deleted, headers, idOf, listOf, time } from "./shapes.ts";
 
 export const payloadShape = z.enum(["documented", "full"]);
@@ -13,7 +14,17 @@ const destinationAnswer = z
     name: z.string(),
     enabled: z.boolean(),
     sourceIds: z.array(idOf(sourceIds)),
-    webhooks: z.array(z.object({ id: idOf(webhookIds), url: z.string(), headers })),
+    webhooks: z.array(
+      z.object({
+        id: idOf(webhookIds),
+        url: z.string(),
+        headers,
+        behind: z
+          .object({ endpointId: idOf(endpointIds), name: z.string(), url: z.string() })
+          .optional()
+          .describe("The test endpoint in front of it, and the URL that an undo restores."),
+      }),
+    ),
     hasSharedSecret: z.boolean(),
     retryProfile: z.string(),
     payload: payloadShape,
@@ -67,6 +78,7 @@ export const destinationCalls = [
     method: "GET",
     path: "/api/destinations",
     summary: "All destinations.",
+    reads: ["destinations", "endpoints"],
     answer: listOf(destinationAnswer),
   }),
   defineCall({
@@ -83,6 +95,7 @@ export const destinationCalls = [
     method: "GET",
     path: "/api/destinations/{id}",
     summary: "One destination.",
+    reads: ["destinations", "endpoints"],
     params: byId(id),
     answer: destinationAnswer,
   }),
@@ -102,6 +115,25 @@ export const destinationCalls = [
     summary: "Deletes a destination.",
     params: byId(id),
     answer: deleted(id),
+  }),
+  defineCall({
+    name: "destinations.putFault",
+    method: "POST",
+    path: "/api/destinations/{id}/webhooks/{webhookId}/fault",
+    summary:
+      "Puts a fault in front of a webhook: makes a test endpoint that forwards to its URL, and points it there. The body is the fault, as in a step; with `times`, `match` or `chance` all else passes unchanged.",
+    params: z.strictObject({ id, webhookId: idOf(webhookIds) }),
+    body: step.omit({ do: true, to: true }).meta({ id: "Fault" }),
+    answer: destinationAnswer,
+    status: 201,
+  }),
+  defineCall({
+    name: "destinations.undoFault",
+    method: "DELETE",
+    path: "/api/destinations/{id}/webhooks/{webhookId}/fault",
+    summary: "Gives the webhook its own URL back, and deletes the test endpoint that was in front of it.",
+    params: z.strictObject({ id, webhookId: idOf(webhookIds) }),
+    answer: destinationAnswer,
   }),
   defineCall({
     name: "destinations.secret",

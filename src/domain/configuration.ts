@@ -107,11 +107,37 @@ export const defaultSettings: Settings = {
 export type StepMatch = { type?: MessageType; event?: string; userId?: string; messageId?: string };
 
 /** What a step of a program can do. */
-export const stepActions = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect"] as const;
+export const stepActions = ["answer", "hang", "reset", "close", "truncate", "drip", "garbage", "redirect", "forward"] as const;
+
+export const losses = ["answer", "request"] as const;
+export const lossLooks = ["reset", "timeout"] as const;
+export const tamperings = ["body", "signature", "no-signature", "reserialise"] as const;
+export const holdOrders = ["reverse", "seeded"] as const;
+
+/** What only a step that forwards has: where the request goes, and what happens to it and to its answer on the way. */
+export type ForwardMembers = {
+  /** The full URL of the receiver. */
+  to?: string;
+  /** `answer`: the receiver gets the request, the sender no answer. `request`: the receiver gets nothing. */
+  lose?: (typeof losses)[number];
+  /** What the sender sees of a loss: a reset, or nothing until it times out. A reset when left out. */
+  loseAs?: (typeof lossLooks)[number];
+  /** Clock time between the receiver's answer and the answer to the sender. */
+  delayAfterMs?: number;
+  /** How often the receiver gets the request; the sender gets the first answer. */
+  copies?: number;
+  /** The copies are sent at the same time; otherwise each when the one before it was answered. */
+  together?: boolean;
+  tamper?: (typeof tamperings)[number];
+  /** Keeps so many requests, then releases them one after the other. */
+  hold?: number;
+  /** In which order; `reverse` when left out. */
+  order?: (typeof holdOrders)[number];
+};
 
 /** One step of a test endpoint's program. */
-export type Step = {
-  /** How many requests it serves; without it one, or with a `chance` any number. */
+export type Step = ForwardMembers & {
+  /** How many requests it serves; without it one, with a `hold` as many as that, or with a `chance` any number. */
   times?: number;
   /** It serves, and counts, only requests whose message matches. */
   match?: StepMatch;
@@ -123,7 +149,10 @@ export type Step = {
   body?: string;
   /** Clock time before the step does what it does. */
   delayMs?: number;
-  /** `hang` and `drip`: the clock time for which it lasts; a hang without it lasts until the client disconnects. */
+  /**
+   * `hang` and `drip`: the clock time for which it lasts; a hang without it lasts until the client disconnects. `hold`: how long
+   * the first request waits for the others.
+   */
   forMs?: number;
 };
 
@@ -134,6 +163,8 @@ export type TestEndpoint = {
   path: string;
   steps: Step[];
   after: "repeat-last" | "start-over";
+  /** The webhook that points here, and the URL that it had before. */
+  inFrontOf?: { destinationId: DestinationId; webhookId: WebhookId; url: string } | null;
   createdAt: number;
 };
 

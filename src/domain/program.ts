@@ -5,7 +5,7 @@
  * falls into its chance. A step that does not take it is left as it was and passes it on, so only requests that
  * match move a program forward. A step is
  *
- *   open       it has served fewer requests than its `times` (1 when left out)
+ *   open       it has served fewer requests than its `times` (when left out 1, or as many as it holds)
  *   used up    it has served that many
  *
  * Never used up are a step with a `chance` and without `times` (a share of whatever comes), and the last step
@@ -105,7 +105,7 @@ export function limitOf(steps: readonly Step[], at: number, after: TestEndpoint[
   const step = steps[at];
   if (step === undefined) return 0;
   if (after === "repeat-last" && at === steps.length - 1) return null;
-  return step.times ?? (step.chance === undefined ? 1 : null);
+  return step.times ?? (step.chance === undefined ? (step.hold ?? 1) : null);
 }
 
 export function matches(match: StepMatch, message: MessageFacts): boolean {

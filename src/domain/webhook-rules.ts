@@ -80,6 +80,11 @@ const hopByHopHeaders = new Set([
 ]);
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
+/** The name in lower case. */
+export function isHopByHop(name: string): boolean {
+  return hopByHopHeaders.has(name);
+}
+
 export function checkHeader(name: string, value: string): string | null {
   if (name === "") return "A header needs a name.";
   if (!token.test(name)) {

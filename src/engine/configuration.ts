@@ -176,7 +176,10 @@ type DestinationsOptions = {
   onDestinationDeleted: (id: DestinationId) => void;
 };
 
-type Destinations = Pick<Configuration, "destinations" | "destination" | "createDestination" | "updateDestination" | "deleteDestination">;
+type Destinations = Pick<
+  Configuration,
+  "destinations" | "destination" | "createDestination" | "updateDestination" | "deleteDestination" | "pointWebhook"
+>;
 
 /** The part of the configuration that says where messages go: destinations, and the retry profiles that they use. */
 function createDestinations({ store, memory, now, onDestinationDeleted }: DestinationsOptions): Destinations {
@@ -211,6 +214,12 @@ function createDestinations({ store, memory, now, onDestinationDeleted }: Destin
       if (wrong !== null) return wrong;
       const updated = store.updateDestination({ ...destination, id });
       return memory.changed("destinations", destinationIds.format(id), updated);
+    },
+    pointWebhook(id, webhookId, url) {
+      const before = memory.destinations.find((destination) => destination.id === id);
+      if (before === undefined) return notFound("destination", destinationIds.format(id));
+      const webhooks = before.webhooks.map((webhook) => (webhook.id === webhookId ? { ...webhook, url } : webhook));
+      return memory.changed("destinations", destinationIds.format(id), store.updateDestination({ ...before, webhooks }));
     },
     deleteDestination(id) {
       if (!memory.destinations.some((destination) => destination.id === id)) return notFound("destination", destinationIds.format(id));

@@ -4,16 +4,7 @@
  */
 
 import type { ClientEvent } from "../client/events.ts";
-import type {
-  CustomRetryProfile,
-  Destination,
-  RetryProfile,
-  Settings,
-  SimulatedClient,
-  Source,
-  Step,
-  TestEndpoint,
-} from "../domain/configuration.ts";
+import type { CustomRetryProfile, Destination, RetryProfile, Settings, SimulatedClient, Source } from "../domain/configuration.ts";
 import type {
   ClientId,
   DeliveryId,
@@ -21,13 +12,13 @@ import type {
   EndpointId,
   JobId,
   MessageRowId,
-  ReceivedRequestId,
   RetryProfileId,
   SourceId,
+  WebhookId,
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
-import type { MessageFacts, ProgramPosition } from "../domain/program.ts";
 import type { MessageType, Outcome, sourceKinds } from "../domain/states.ts";
+import type { Endpoints, Faults } from "./endpoint-pipeline.ts";
 import type { AdvanceEnd, AdvanceTarget, ClockMode, ClockState } from "./clock/clock.ts";
 import type { Audiences, ComputedTraits, Deletions, Profiles, Suppressions } from "./profile-pipeline.ts";
 import type { DeliveryFilter, DeliverySummary, QueryStore, UnknownKey } from "./ports.ts";
@@ -39,6 +30,7 @@ export type Pipeline = {
   messages: Messages;
   deliveries: Deliveries;
   endpoints: Endpoints;
+  faults: Faults;
   clients: Clients;
   workspaces: Workspaces;
   profiles: Profiles;
@@ -83,6 +75,8 @@ export type Configuration = {
   createDestination(draft: DestinationDraft): Destination | Problem;
   updateDestination(id: DestinationId, changes: Partial<DestinationDraft>): Destination | Problem;
   deleteDestination(id: DestinationId): Problem | null;
+  /** Gives a webhook another URL; it stays the same webhook. */
+  pointWebhook(id: DestinationId, webhook: WebhookId, url: string): Destination | Problem;
 
   /** The built-in ones first, then the custom ones. */
   retryProfiles(): (RetryProfile & { id: RetryProfileId | null })[];
@@ -143,49 +137,6 @@ export type Deliveries = {
   retryJobs(): RetryJob[];
   retryJob(id: JobId): RetryJob | undefined;
   cancelRetryJob(id: JobId): RetryJob | Problem;
-};
-
-export type EndpointDraft = Pick<TestEndpoint, "name" | "steps"> & Partial<Pick<TestEndpoint, "path" | "after">>;
-
-export type EndpointView = TestEndpoint & { url: string; tlsUrl: string; position: ProgramPosition };
-
-export type ReceivedRequest = {
-  id: ReceivedRequestId;
-  endpointId: EndpointId;
-  /** Clock time. */
-  receivedAt: number;
-  tls: boolean;
-  method: string;
-  path: string;
-  headers: [string, string][];
-  body: Uint8Array;
-  bodyLength: number;
-  /** The index of the step that served it, null when none did. */
-  step: number | null;
-  did: Step["do"] | "default";
-  status: number | null;
-  message: MessageFacts;
-  signature: { value: string; verifies: { destinationId: DestinationId; name: string; valid: boolean }[] } | null;
-};
-
-export type EndpointPreset = { name: string; title: string; steps: Step[]; after: TestEndpoint["after"]; host?: string };
-
-export type Endpoints = {
-  list(): EndpointView[];
-  get(id: EndpointId): EndpointView | undefined;
-  create(draft: EndpointDraft): EndpointView | Problem;
-  update(id: EndpointId, changes: Partial<EndpointDraft>): EndpointView | Problem;
-  delete(id: EndpointId): Problem | null;
-  /** Rewinds the program to its first step. */
-  rewind(id: EndpointId): EndpointView | Problem;
-  /** Newest first; `dropped` counts those that were removed for newer ones. */
-  received(
-    id: EndpointId,
-    limit: number,
-    before: ReceivedRequestId | null,
-  ): { items: ReceivedRequest[]; nextCursor: ReceivedRequestId | null; total: number; dropped: number } | Problem;
-  clearReceived(id: EndpointId): Problem | null;
-  presets(): EndpointPreset[];
 };
 
 /** The write key as it is, or that of a source at this moment. */

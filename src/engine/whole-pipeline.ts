@@ -2,7 +2,8 @@
 
 import type { Activity } from "./clock/activity.ts";
 import type { Clock } from "./clock/clock.ts";
-import type { Area, ChangeFeed, Changes, Endpoints, Pipeline } from "./pipeline.ts";
+import type { Endpoints } from "./endpoint-pipeline.ts";
+import type { Area, ChangeFeed, Changes, Pipeline } from "./pipeline.ts";
 import type { DeliveryStore } from "./ports.ts";
 import type { UpkeepStore } from "./store-ports.ts";
 import { monotonic, startTimer, nextTurn, startIdleTimer, wallClockNow, type RealTimer } from "./real-time.ts";

@@ -83,7 +83,7 @@ test.each([
 test.each([
   ["ENOTFOUND", /^box is not an address of this machine\. Choose another with --host\.\n$/],
   ["EAI_AGAIN", /^box is not an address of this machine\. Choose another with --host\.\n$/],
-  ["EACCES", /^Hookyard may not listen there: ports below 1024 need special rights\. of the system\n$/],
+  ["EACCES", /^Hookyard is not allowed to listen there: ports below 1024 need special permissions\. of the system\n$/],
   ["EPERM", /^Hookyard could not start: of the system\n$/],
 ])("serve says in a line why it cannot listen: %s", async (code, wanted) => {
   const system = `import dns from "node:dns";

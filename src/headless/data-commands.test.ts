@@ -140,7 +140,7 @@ test("doctor prints the sizes, the format and the rows, as far as there are any"
     `${beginning}N bytes, of which 0 bytes free; log: missing
 Format          ${format}; this program knows ${format}
 Rows            0 requests, 0 messages, 0 deliveries, 0 attempts, 0 profiles, 0 sources, 0 destinations
-Checked         rights, files against the marker, `,
+Checked         permissions, files against the marker, `,
   );
   onFile(`user_version = ${format - 1}`);
   expect(await text()).toMatch(
@@ -154,7 +154,7 @@ Checked         `,
     `${beginning}missing; log: missing
 Format          unknown; this program knows ${format}
 Rows            not counted
-Checked         rights, files against the marker
+Checked         permissions, files against the marker
 
 1 finding:
 

@@ -65,12 +65,16 @@ function elementsIn(value: Json, contains: Contains): Json[] {
   return value.filter((element) => isMentioned(element, contains)).flatMap((element) => effectsOfElement(element, contains));
 }
 
-/** Texts in an array belong to the element around it when that has the token itself, as rows of a table and lists of tags do. */
+/** An element that has the token itself is one effect, with all its tags; a group of orders that have it is several. */
 function effectsOfElement(element: Json, contains: Contains): Json[] {
-  const isRow = Array.isArray(element) && element.every((cell) => cell === null || typeof cell !== "object");
-  const inner = isRow ? [] : elementsIn(element, contains);
-  const isGroup = inner.some((one) => typeof one === "object") || (inner.length > 0 && !isMentioned(withoutArrays(element), contains));
+  const isRow = Array.isArray(element) && element.some(isPlain);
+  const inner = isRow ? element.flatMap((cell) => elementsIn(cell, contains)) : elementsIn(element, contains);
+  const isGroup = inner.some((one) => !isPlain(one)) || (inner.length > 0 && !isMentioned(withoutArrays(element), contains));
   return isGroup ? inner : [element];
+}
+
+function isPlain(value: Json): boolean {
+  return value === null || typeof value !== "object";
 }
 
 export function isMentioned(value: Json, contains: Contains): boolean {

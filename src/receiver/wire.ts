@@ -141,7 +141,7 @@ class RawConnection implements OpenConnection {
   }
 
   async send({ method, headers, body, slow, hangUp, connection }: WireRequest): Promise<WireResult> {
-    this.#parser = new ResponseParser();
+    this.#parser = new ResponseParser({ method });
     this.#startedAt = wallClockNow();
     this.#began = monotonic();
     this.#hangUp = hangUp;
@@ -155,10 +155,9 @@ class RawConnection implements OpenConnection {
   }
 
   #headOf(method: string, headers: [string, string][], length: number, connection: string): string {
-    const [requestLine = "", host = ""] = this.#target.opening.split("\r\n");
-    const lines = [requestLine.replace(/^POST/, method), host, ...headers.map(([name, value]) => `${name}: ${value}`)];
-    if (length > 0 || method === "POST") lines.push(`Content-Length: ${length}`);
-    return `${lines.join("\r\n")}\r\n${this.#target.authorization}Connection: ${connection}\r\n\r\n`;
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+    if (length > 0 || method === "POST") lines.push(`Content-Length: ${length}\r\n`);
+    return `${method} ${this.#target.opening}${lines.join("")}${this.#target.authorization}Connection: ${connection}\r\n\r\n`;
   }
 
   async #write(body: Uint8Array, slow: WireRequest["slow"]): Promise<void> {

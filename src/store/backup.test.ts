@@ -162,7 +162,7 @@ test("an examination says what it checked, in which format the file is, and how 
   change(data, "CREATE TABLE filler AS SELECT zeroblob(100000) AS a; DROP TABLE filler");
   const { checked, sizes, rows } = examineData(data);
   expect(checked).toEqual([
-    "rights",
+    "permissions",
     "files against the marker",
     "SQLite's integrity_check(10)",
     "foreign keys",
@@ -178,7 +178,9 @@ test("an examination says what it checked, in which format the file is, and how 
 test("an examination finds rows whose owner is gone, damage, and rights of others", () => {
   const orphaned = ended();
   change(orphaned, "INSERT INTO webhooks VALUES (1, 99, 0, 'http://127.0.0.1', '{}'), (2, 99, 1, 'http://127.0.0.1', '{}')");
-  expect(examineData(orphaned).findings).toMatchObject([{ level: "error", message: "2 rows of webhooks belong to nothing." }]);
+  expect(examineData(orphaned).findings).toMatchObject([
+    { level: "error", message: "2 rows of webhooks refer to rows that do not exist." },
+  ]);
   const cut = ended();
   const bytes = readFileSync(join(cut, dataFileName));
   writeFileSync(join(cut, dataFileName), bytes.fill(0x55, bytes.length - 4096));

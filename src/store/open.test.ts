@@ -222,7 +222,7 @@ describe("said in a sentence", () => {
       (code): [unknown, RegExp] => [{ code }, /hookyard\.db cannot be opened for writing/],
     ),
     [{ code: "SQLITE_BUSY" }, /is in use or locked by another program/],
-    [{ code: "SQLITE_CORRUPT" }, /hookyard\.db is damaged\. It has not been touched/],
+    [{ code: "SQLITE_CORRUPT" }, /hookyard\.db is damaged\. It was not/],
     [{ code: "SQLITE_NOTADB" }, /is not a Hookyard data file, or it is damaged/],
   ])("what went wrong: %o", (error, sentence) => {
     expect(openErrorOf(error, "data")).toBeInstanceOf(OpenError);

@@ -32,7 +32,7 @@ describe("an identify with both ids", () => {
         {
           kind: "identified",
           at: at(10),
-          detail: 'An identify said that anonymousId "a1" is userId "ada". Earlier events count for the user.',
+          detail: 'An identify linked anonymousId "a1" to userId "ada". Earlier events count for the user.',
         },
       ],
     });

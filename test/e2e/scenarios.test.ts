@@ -67,7 +67,7 @@ describe("a scenario of one's own", () => {
       .poll(() => scenarios.problems.allTextContents())
       .toEqual([
         expect.stringMatching(/^line 3, column \d+send must be a message/),
-        expect.stringMatching(/^line 4, column \d+jump is not known here/),
+        expect.stringMatching(/^line 4, column \d+jump is unknown/),
       ]);
     await page.reload();
     await scenarios.title.filter({ hasText: "Broken" }).waitFor();

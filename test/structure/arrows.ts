@@ -18,7 +18,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   client: { rooms: [], packages: ["node:*"] },
   engine: { rooms: ["client", "domain"], packages: ["node:*"] },
   store: { rooms: ["engine", "domain", "app-errors.ts", "data-directory.ts"], packages: ["node:*", "better-sqlite3"] },
-  scenarios: { rooms: ["receiver", "contract", "engine/deliver/dial.ts", "domain"], packages: ["node:*", "yaml", "zod"] },
+  scenarios: {
+    rooms: ["receiver", "contract", "engine/deliver/dial.ts", "domain"],
+    packages: ["node:*", "yaml", "zod"],
+  },
   receiver: { rooms: ["engine", "domain"], packages: ["node:*"] },
   check: { rooms: ["receiver", "scenarios", "engine", "domain"], packages: ["node:*", "yaml"] },
   explore: { rooms: ["receiver", "scenarios", "engine", "domain"], packages: ["node:*", "yaml", "zod"] },

@@ -5,11 +5,12 @@ import type { Step, TestEndpoint } from "../../src/domain/configuration.ts";
 import type { EndpointId } from "../../src/domain/ids.ts";
 import { isProblem } from "../../src/domain/problem.ts";
 import type { Problem } from "../../src/domain/problem.ts";
-import { Holds } from "../../src/engine/clock/activity.ts";
+import { Activity, Holds } from "../../src/engine/clock/activity.ts";
+import { createTrust } from "../../src/engine/deliver/dial.ts";
 import { createAuthority } from "../../src/engine/endpoints/authority.ts";
 import { createEndpoints } from "../../src/engine/endpoints/endpoints.ts";
 import type { EndpointsOptions } from "../../src/engine/endpoints/endpoints.ts";
-import type { EndpointDraft, EndpointView } from "../../src/engine/pipeline.ts";
+import type { EndpointDraft, EndpointView } from "../../src/engine/endpoint-pipeline.ts";
 import { createSteppedClock } from "./stepped-clock.ts";
 
 export const testAuthority = createAuthority({ dataDir: null });
@@ -39,6 +40,8 @@ export async function startEndpoints(options: Partial<EndpointsOptions> = {}) {
     store: createEndpointStore(),
     clock,
     holds,
+    activity: new Activity(),
+    trust: createTrust(),
     changes: {
       note(area, _id, added) {
         if (area !== "received" || added !== true) return;

@@ -1,6 +1,7 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import { urlWithoutCredentials, webhookWithKnown, webhookWithoutCredentials } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
+import type { Destination, Step } from "../../domain/configuration.ts";
 import type { Configuration, DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { completeProfile, webhooksFrom } from "./setup.ts";
@@ -33,7 +34,8 @@ async function rehearseImport(pipeline: Pipeline, rehearsal: Rehearsal, document
 }
 
 function exportConfiguration(pipeline: Pipeline, secrets: boolean): ConfigurationDocument {
-  const { configuration, endpoints, clients } = pipeline;
+  const { configuration, endpoints, faults, clients } = pipeline;
+  const shown = (url: string): string => (secrets ? url : urlWithoutCredentials(url));
   const exported = configuration.sources().flatMap(({ kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }]));
   const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
   return {
@@ -44,11 +46,18 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
       .filter((profile) => profile.id !== null)
       .map(({ id: _, ...profile }) => profile),
     sources: exported.map(({ id: _, createdAt: _at, ...source }) => source),
-    endpoints: endpoints.list().map(({ name, path, steps, after }) => ({ name, path, steps, after })),
+    endpoints: endpoints.list().map(({ name, path, steps, after }) => ({
+      ...{ name, path, after },
+      steps: steps.map((step) => (step.to === undefined ? step : { ...step, to: shown(step.to) })),
+    })),
     destinations: configuration.destinations().map(({ id: _, createdAt: _at, sourceIds, webhooks, sharedSecret, ...destination }) => ({
       ...destination,
       sources: sourceIds.flatMap((id) => writeKeys.get(id) ?? []),
-      webhooks: webhooks.map(({ url, headers }) => (secrets ? { url, headers } : webhookWithoutCredentials({ url, headers }))),
+      webhooks: webhooks.map(({ id, url, headers }) => {
+        const endpoint = faults.behind(id);
+        const behind = endpoint?.inFrontOf && { endpoint: endpoint.path, url: shown(endpoint.inFrontOf.url) };
+        return { ...(secrets ? { url, headers } : webhookWithoutCredentials({ url, headers })), ...(behind ? { behind } : {}) };
+      }),
       ...(secrets ? { sharedSecret } : {}),
     })),
     ...exportComputations(pipeline),
@@ -139,18 +148,50 @@ function endpointEntries({ endpoints }: Pipeline, { endpoints: drafts = [] }: Co
     const existing = endpoints
       .list()
       .find((endpoint) => (draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path));
+    const { steps, missing } = stepsWithKnown(draft.steps, existing?.steps ?? []);
+    const known = { ...draft, steps };
     return {
       what: `endpoints[${index}]`,
       exists: existing !== undefined,
-      apply: () => (existing === undefined ? endpoints.create(draft) : endpoints.update(existing.id, draft)),
+      missing: missing.map((value) => `${draft.name}: ${value}`),
+      apply: () => (existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, known)),
     };
   });
 }
 
-function destinationEntries({ configuration }: Pipeline, { destinations = [] }: ConfigurationDocument): Entry[] {
+/** The URLs of receivers have their credentials left out like those of webhooks. */
+function stepsWithKnown(drafts: readonly Step[], known: readonly Step[]): { steps: Step[]; missing: string[] } {
+  const missing: string[] = [];
+  const steps = drafts.map((step) => {
+    if (step.to === undefined) return step;
+    const url = urlWithKnown(
+      step.to,
+      known.flatMap(({ to }) => to ?? []),
+    );
+    missing.push(...url.missing);
+    return { ...step, to: url.url };
+  });
+  return { steps, missing };
+}
+
+function urlWithKnown(url: string, known: readonly string[]): { url: string; missing: string[] } {
+  const { webhook, missing } = webhookWithKnown(
+    { url, headers: {} },
+    known.map((one) => ({ url: one, headers: {} })),
+  );
+  return { url: webhook.url, missing };
+}
+
+function destinationEntries({ configuration, endpoints, faults }: Pipeline, { destinations = [] }: ConfigurationDocument): Entry[] {
   return destinations.map(({ sources, sharedSecret, webhooks, ...draft }, index) => {
     const existing = configuration.destinations().find((destination) => destination.name === draft.name);
-    const merged = webhooksFrom(webhooks).map((webhook) => webhookWithKnown(webhook, existing?.webhooks ?? []));
+    const endpointAt = (path: string | undefined) => endpoints.list().find((endpoint) => endpoint.path === path);
+    // The address of an endpoint is another one in another installation.
+    const present = webhooks.map((webhook) => {
+      const known = existing?.webhooks.find(({ id }) => webhook.behind && faults.behind(id)?.path === webhook.behind.endpoint);
+      return { ...webhook, url: known?.url ?? webhook.url };
+    });
+    const merged = webhooksFrom(present).map((webhook) => webhookWithKnown(webhook, existing?.webhooks ?? []));
     const missing = merged.flatMap((one) => one.missing.map((value) => `${draft.name}: ${value}`));
     const apply = () => {
       const sourceIds: DestinationDraft["sourceIds"] = [];
@@ -163,7 +204,20 @@ function destinationEntries({ configuration }: Pipeline, { destinations = [] }: 
       for (const id of existing?.sourceIds ?? []) if (configuration.source(id)?.kind === "audience") sourceIds.push(id);
       const complete: DestinationDraft = { ...draft, sourceIds, webhooks: merged.map(({ webhook }) => webhook) };
       if (sharedSecret !== undefined) complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
-      return existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);
+      const applied =
+        existing === undefined ? configuration.createDestination(complete) : configuration.updateDestination(existing.id, complete);
+      return isProblem(applied) ? applied : linkAll(applied);
+    };
+    const linkAll = (destination: Destination) => {
+      for (const [place, { behind }] of webhooks.entries()) {
+        const webhook = destination.webhooks[place];
+        const endpoint = endpointAt(behind?.endpoint);
+        if (behind === undefined || webhook === undefined) continue;
+        if (endpoint === undefined) return invalid(`there is no test endpoint at the path ${behind.endpoint}.`);
+        const { url } = urlWithKnown(behind.url, [endpoint.inFrontOf?.url ?? "", ...endpoint.steps.flatMap(({ to }) => to ?? [])]);
+        faults.link(endpoint.id, { destinationId: destination.id, webhookId: webhook.id, url });
+      }
+      return destination;
     };
     return { what: `destinations[${index}]`, exists: existing !== undefined, missing, apply };
   });

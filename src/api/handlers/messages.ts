@@ -104,17 +104,21 @@ export function deliveryShapes({ configuration }: { configuration: Pick<Configur
   };
   const details = (delivery: DeliveryDetails) => ({
     ...summary(delivery),
-    attempts: delivery.attempts.map((attempt) => ({ ...attempt, ...exchangeOf(attempt, delivery.payload) })),
+    attempts: delivery.attempts.map((attempt) => ({
+      ...attempt,
+      ...exchangeOf({ ...attempt, method: "POST", url: attempt.webhookUrl, body: delivery.payload }),
+    })),
   });
   return { summary, details };
 }
 
 const noBytes = new Uint8Array();
 
-function exchangeOf({ webhookUrl, requestHead, response }: AttemptRecord, payload: Uint8Array) {
+/** Heads in lines, as the contract has them. */
+export function exchangeOf({ method, url, requestHead, body, response }: Exchanged) {
   const sent = requestHead !== "";
   return {
-    request: { sent, method: "POST", url: webhookUrl, ...parseHead(requestHead), body: sent ? payload : noBytes },
+    request: { sent, method, url, ...parseHead(requestHead), body: sent ? body : noBytes },
     response: response && { ...response, ...parseHead(response.head) },
   };
 }
@@ -139,3 +143,5 @@ export function parseHead(head: string): Head {
   }
   return { startLine, headers };
 }
+
+type Exchanged = Pick<AttemptRecord, "requestHead" | "response"> & { method: string; url: string; body: Uint8Array };

@@ -4,9 +4,11 @@ import type { Destination, RetryProfile } from "../../domain/configuration.ts";
 import { clientIds, destinationIds, endpointIds, retryProfileIds, sourceIds, type RetryProfileId } from "../../domain/ids.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { documented } from "../../domain/retry.ts";
+import type { ForwardedExchange } from "../../engine/endpoint-pipeline.ts";
 import type { DestinationDraft, Pipeline } from "../../engine/pipeline.ts";
 import type { DestinationChanges } from "../../contract/destinations.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
+import { exchangeOf } from "./messages.ts";
 
 export function sourceHandlers({ configuration, messages }: Pipeline): HandlersOf<"sources" | "unknownKeys"> {
   return {
@@ -22,7 +24,18 @@ export function sourceHandlers({ configuration, messages }: Pipeline): HandlersO
   };
 }
 
-export function destinationHandlers({ configuration }: Pipeline): HandlersOf<"destinations" | "catalog"> {
+export function destinationHandlers({ configuration, faults }: Pipeline): HandlersOf<"destinations" | "catalog"> {
+  const destinationAnswer = (destination: Destination) => ({
+    ...destination,
+    webhooks: destination.webhooks.map((webhook) => {
+      const endpoint = faults.behind(webhook.id);
+      if (endpoint?.inFrontOf === null || endpoint?.inFrontOf === undefined) return webhook;
+      return { ...webhook, behind: { endpointId: endpoint.id, name: endpoint.name, url: endpoint.inFrontOf.url } };
+    }),
+    hasSharedSecret: destination.sharedSecret !== null,
+    connectionMode: "cloud" as const,
+  });
+  const answerTo = (destination: Destination | Problem) => (isProblem(destination) ? destination : destinationAnswer(destination));
   const find = (id: Destination["id"]) => configuration.destination(id) ?? notFound("destination", destinationIds.format(id));
   return {
     "catalog.list": () => ({ items: [webhooksEntry] }),
@@ -39,16 +52,10 @@ export function destinationHandlers({ configuration }: Pipeline): HandlersOf<"de
       return isProblem(changes) ? changes : answerTo(configuration.updateDestination(id, changes));
     },
     "destinations.delete": ({ id }) => configuration.deleteDestination(id) ?? { id },
+    "destinations.putFault": ({ id, webhookId, ...fault }) => answerTo(faults.put(id, webhookId, fault)),
+    "destinations.undoFault": ({ id, webhookId }) => answerTo(faults.undo(id, webhookId)),
     "destinations.secret": ({ id }) => find(id),
   };
-}
-
-function destinationAnswer(destination: Destination) {
-  return { ...destination, hasSharedSecret: destination.sharedSecret !== null, connectionMode: "cloud" as const };
-}
-
-function answerTo(destination: Destination | Problem) {
-  return isProblem(destination) ? destination : destinationAnswer(destination);
 }
 
 /** The engine keeps the id of a webhook whose URL stays. */
@@ -154,15 +161,24 @@ export function retryProfileHandlers({ configuration }: Pipeline): HandlersOf<"r
   };
 }
 
-export function endpointHandlers({ endpoints }: Pipeline): HandlersOf<"endpoints"> {
+export function endpointHandlers({ endpoints, faults }: Pipeline): HandlersOf<"endpoints"> {
   return {
     "endpoints.list": () => ({ items: endpoints.list() }),
     "endpoints.create": (draft) => endpoints.create(draft),
     "endpoints.get": ({ id }) => endpoints.get(id) ?? notFound("test endpoint", endpointIds.format(id)),
-    "endpoints.update": ({ id, ...changes }) => endpoints.update(id, changes),
-    "endpoints.delete": ({ id }) => endpoints.delete(id) ?? { id },
+    "endpoints.update": ({ id, ...changes }) => {
+      const updated = endpoints.update(id, changes);
+      faults.refresh();
+      return updated;
+    },
+    "endpoints.delete": ({ id }) => faults.deleteEndpoint(id) ?? { id },
     "endpoints.rewind": ({ id }) => endpoints.rewind(id),
-    "endpoints.requests": ({ id, limit, cursor = null }) => endpoints.received(id, limit, cursor),
+    "endpoints.requests": ({ id, limit, cursor = null }) => {
+      const received = endpoints.received(id, limit, cursor);
+      if (isProblem(received)) return received;
+      const inLines = (exchange: ForwardedExchange) => ({ ...exchange, ...exchangeOf(exchange) });
+      return { ...received, items: received.items.map((item) => ({ ...item, forwarded: item.forwarded.map(inLines) })) };
+    },
     "endpoints.clearRequests": ({ id }) => endpoints.clearReceived(id) ?? { id },
     "endpoints.presets": () => ({ items: endpoints.presets() }),
   };

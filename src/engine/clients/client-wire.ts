@@ -53,6 +53,7 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
   function holdable(): Holdable {
     let held: Request | null = null;
     return {
+      origin: "own",
       hold() {
         held = request;
         if (held === null) return;

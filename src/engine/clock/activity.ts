@@ -8,6 +8,8 @@
  * own work only, so steady traffic cannot stop it. Without an advance all work is own.
  */
 
+import type { EndpointId } from "../../domain/ids.ts";
+
 export type Origin = "own" | "arrival";
 
 export type Work = {
@@ -194,6 +196,10 @@ export class Activity {
 }
 
 export type Holdable = {
+  /** Of the work that waits for the answer. */
+  origin?: Origin;
+  /** The test endpoints that the request has come through. */
+  via?: readonly EndpointId[] | undefined;
   /** The endpoint has the request, and has not reacted to it yet. */
   received?(): void;
   /** The endpoint holds the request, since this time of the clock. */

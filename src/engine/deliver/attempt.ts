@@ -1,10 +1,11 @@
 /**
  * One attempt: one request to one webhook under its deadline, and its record. The deadline uses real time, except
- * while a test endpoint holds the request: then it uses clock time.
+ * while a test endpoint holds the request: then it uses clock time. A request that a test endpoint forwards is sent as one too.
  */
 
 import type { Outcome } from "../../domain/states.ts";
-import type { Work, Holds } from "../clock/activity.ts";
+import type { EndpointId } from "../../domain/ids.ts";
+import type { Holdable, Work, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { Phase, RecordedResponse } from "../ports.ts";
 import { startDeadline, type RealTimer } from "../real-time.ts";
@@ -21,6 +22,12 @@ type AttemptOptions = {
   headers: [string, string][];
   body: Uint8Array;
   timeoutMs: number;
+  method?: string;
+  keepBody?: number;
+  /** The attempt that waits for the answer of this one, at a test endpoint that forwards it: held while this one is. */
+  through?: Holdable | null;
+  /** The test endpoints that the request has come through. */
+  via?: readonly EndpointId[];
 };
 
 export type AttemptResult = {
@@ -40,7 +47,8 @@ export type RunningAttempt = {
   stop(): void;
 };
 
-export function startAttempt({ sender, clock, holds, work, url, headers, body, timeoutMs }: AttemptOptions): RunningAttempt {
+export function startAttempt(options: AttemptOptions): RunningAttempt {
+  const { sender, clock, holds, work, timeoutMs, through, method, url, headers, body, keepBody } = options;
   const startedAt = clock.now();
   const started = clock.monotonic();
   const time = new AttemptTime(clock, startedAt);
@@ -56,13 +64,17 @@ export function startAttempt({ sender, clock, holds, work, url, headers, body, t
   const abort = (): void => exchange.abort({ timeoutMs });
 
   const exchange: Exchange = sender.send({
+    method,
     url,
     headers,
     body,
+    keepBody,
     onPhase: stamp,
     onSocket(address, port) {
       unregister();
       unregister = holds.register(address, port, {
+        origin: work.origin,
+        via: options.via,
         received: () => exchange.markReached(),
         hold(since) {
           if (ended) return;
@@ -74,6 +86,7 @@ export function startAttempt({ sender, clock, holds, work, url, headers, body, t
             abort();
           });
           work.hold();
+          through?.hold(since);
         },
         release(at) {
           if (ended) return;
@@ -82,6 +95,7 @@ export function startAttempt({ sender, clock, holds, work, url, headers, body, t
           if (at < heldUntilAtMost) deadline = startDeadline(timeoutMs - time.elapsed(), abort);
           else abort();
           work.release();
+          through?.release(at);
         },
       });
     },

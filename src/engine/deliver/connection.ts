@@ -84,13 +84,13 @@ export class Connection {
   carry(request: SendRequest, head: string): Exchange {
     const exchange = new RunningExchange(this, request, head);
     this.#exchange = exchange;
+    this.#parser = new ResponseParser(request);
     if (this.#state === "idle") this.#check(exchange);
     return exchange;
   }
 
   #check(exchange: RunningExchange): void {
     this.#state = "checking";
-    this.#parser = new ResponseParser();
     this.#idleForMs = monotonic() - this.#idleSince;
     runAfterPoll(() => {
       if (this.#exchange !== exchange) return;
@@ -115,6 +115,7 @@ export class Connection {
     const fresh = new Connection({ target: this.target, trust: this.#trust, keeper: this.#keeper });
     exchange.connection = fresh;
     fresh.#exchange = exchange;
+    fresh.#parser = new ResponseParser(exchange.request);
   }
 
   abort(exchange: RunningExchange, reason: EndOfExchange): void {

@@ -18,7 +18,7 @@ export type Target = {
   loopback: boolean;
   /** The host is an address: it has no server name in TLS. */
   literal: boolean;
-  /** Request line and `Host`, and `Authorization` for the credentials of the URL. */
+  /** The rest of the first line and the `Host` after the method, and `Authorization` for the credentials of the URL. */
   opening: string;
   authorization: string;
 };
@@ -37,7 +37,7 @@ export function parseTarget(text: string): Target | null {
     port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
     loopback: host === "localhost" || host.endsWith(".localhost"),
     literal: isIP(host) !== 0,
-    opening: `POST ${requestTarget(url)} HTTP/1.1\r\nHost: ${url.host}\r\n`,
+    opening: `${requestTarget(url)} HTTP/1.1\r\nHost: ${url.host}\r\n`,
     authorization: authorization(url),
   };
 }

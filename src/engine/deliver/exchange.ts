@@ -29,10 +29,14 @@ export type ExchangeResult = {
 };
 
 export type SendRequest = {
+  /** `POST` when left out. */
+  method?: string | undefined;
   url: string;
   /** Sent unchanged, in this order. The configuration refuses those that the sender writes itself. */
   headers: [string, string][];
   body: Uint8Array;
+  /** How much of the response's body is kept; 64 KB when left out. */
+  keepBody?: number | undefined;
   /** On a reused connection the first calls happen before `send` returns. */
   onPhase(phase: Phase): void;
   /** Called with our end of the connection, before the first byte of the request is written. */

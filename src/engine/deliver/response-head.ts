@@ -2,6 +2,7 @@
 
 export type ResponseHead = {
   status: number;
+  headers: [string, string][];
   framing: Framing;
   /** The receiver accepts another request on this connection. */
   keepAlive: boolean;
@@ -112,7 +113,7 @@ function readFraming(status: number, minor: number, headers: [string, string][])
   }
   const wantsClose = hasToken(connection, "close");
   const keepAlive = !wantsClose && (minor >= 1 || hasToken(connection, "keep-alive"));
-  const head = { status, keepAlive, keepAliveMs, keepAliveMax };
+  const head = { status, headers, keepAlive, keepAliveMs, keepAliveMax };
 
   if (status < 200 || status === 204 || status === 304) return { ...head, framing: { by: "length", length: 0 } };
   if (coding !== null) {

@@ -1,6 +1,7 @@
 /**
  * Parses one HTTP/1 response from the bytes of a connection, split anywhere. Called by the connection with each piece
- * as it arrives. It never throws, and keeps at most a head of 64 KB and the first 64 KB of a body, whatever arrives.
+ * as it arrives. It never throws, and keeps at most a head of 64 KB and the first 64 KB of a body (or as many
+ * bytes as the request asks for), whatever arrives.
  *
  * States:
  *   head                           up to the empty line
@@ -28,7 +29,7 @@ type State =
   | "failed";
 
 const headLimit = 64 * 1024;
-const bodyKept = 64 * 1024;
+const usualBodyKept = 64 * 1024;
 const magic = "HTTP/";
 const nothing = new Uint8Array(0);
 
@@ -55,6 +56,14 @@ export class ResponseParser {
   #kept: Uint8Array = nothing;
   #keptSize = 0;
   #bodyLength = 0;
+  readonly #bodyKept: number;
+  /** The answer to a HEAD has the head of an answer with a body. */
+  readonly #isBodiless: boolean;
+
+  constructor({ method, keepBody = usualBodyKept }: { method?: string | undefined; keepBody?: number | undefined } = {}) {
+    this.#bodyKept = keepBody;
+    this.#isBodiless = method === "HEAD";
+  }
 
   get complete(): boolean {
     return this.#state === "complete";
@@ -181,7 +190,8 @@ export class ResponseParser {
     this.#keepAlive = parsed.keepAlive;
     this.#keepAliveMs = parsed.keepAliveMs;
     this.#keepAliveMax = parsed.keepAliveMax;
-    if (parsed.framing.by === "chunks") this.#state = "chunkStart";
+    if (this.#isBodiless) this.#state = "complete";
+    else if (parsed.framing.by === "chunks") this.#state = "chunkStart";
     else if (parsed.framing.by === "close") this.#state = "untilClose";
     else if (parsed.framing.length === 0) this.#state = "complete";
     else {
@@ -204,11 +214,11 @@ export class ResponseParser {
   }
 
   #keep(bytes: Buffer, from: number, size: number): void {
-    const wanted = Math.min(size, bodyKept - this.#keptSize);
+    const wanted = Math.min(size, this.#bodyKept - this.#keptSize);
     if (wanted === 0) return;
     if (this.#kept.length < this.#keptSize + wanted) {
       // The usual body arrives in one piece and fits exactly; one in many pieces doubles its buffer.
-      const room = this.#keptSize === 0 ? wanted : Math.min(bodyKept, Math.max(this.#keptSize + wanted, this.#keptSize * 2));
+      const room = this.#keptSize === 0 ? wanted : Math.min(this.#bodyKept, Math.max(this.#keptSize + wanted, this.#keptSize * 2));
       const larger = new Uint8Array(room);
       larger.set(this.#kept.subarray(0, this.#keptSize));
       this.#kept = larger;

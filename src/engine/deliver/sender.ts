@@ -1,6 +1,7 @@
 /**
- * The sending side: HTTP/1.1 over our own sockets, one POST at a time per connection. Called by a webhook's lane, which
- * owns the deadline (`abort`) and the number of exchanges in progress. It never retries, never follows a redirect, and
+ * The sending side: HTTP/1.1 over our own sockets, one request at a time per connection. Called by a webhook's lane and by the
+ * forwarding of test endpoints, which own the deadline (`abort`) and the number of exchanges in progress. It never retries, never
+ * follows a redirect, and
  * records what was sent and what was received byte for byte.
  */
 
@@ -47,7 +48,7 @@ export function createSender({ trust, maxIdle = 64, idleMs = defaultIdleMs }: { 
       if (!target) return refused("invalid_url", "The URL of the webhook is not a full http or https URL.");
       const problem = headProblem(request.headers);
       if (problem) return refused("invalid_header", problem);
-      const head = writeRequestHead(target, request.headers, request.body.length);
+      const head = writeRequestHead(target, request);
       const connection = idle.take(target.origin) ?? new Connection({ target, trust, keeper: idle });
       return connection.carry(request, head);
     },
@@ -63,6 +64,7 @@ function refused(code: string, message: string): Exchange {
   };
 }
 
+const bodiless = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
 const legalName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const legalValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -75,11 +77,13 @@ function headProblem(headers: [string, string][]): string | null {
   return null;
 }
 
-function writeRequestHead(target: Target, headers: [string, string][], bodyLength: number): string {
-  let head = target.opening;
+function writeRequestHead(target: Target, { method = "POST", headers, body }: SendRequest): string {
+  let head = `${method} ${target.opening}`;
   if (target.authorization !== "" && !headers.some(([name]) => name.toLowerCase() === "authorization")) head += target.authorization;
   for (const [name, value] of headers) head += `${name}: ${value}\r\n`;
-  return `${head}Content-Length: ${bodyLength}\r\nConnection: keep-alive\r\n\r\n`;
+  // A GET without a body has no length either: some servers refuse one that has.
+  if (body.length > 0 || !bodiless.has(method)) head += `Content-Length: ${body.length}\r\n`;
+  return `${head}Connection: keep-alive\r\n\r\n`;
 }
 
 /** How much earlier than the receiver we close a connection, when the receiver announces its limit: its response and our request both take time. */

@@ -1,11 +1,12 @@
 /** Checks the values of a test endpoint; the contract has checked the shapes. And the programs for the usual cases. */
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import type { Step, TestEndpoint } from "../../domain/configuration.ts";
+import type { ForwardMembers, Step, TestEndpoint } from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { conflict, invalid, isProblem } from "../../domain/problem.ts";
 import type { Problem } from "../../domain/problem.ts";
-import type { EndpointDraft, EndpointPreset } from "../pipeline.ts";
+import { checkWebhookUrl } from "../../domain/webhook-rules.ts";
+import type { EndpointDraft, EndpointPreset } from "../endpoint-pipeline.ts";
 import type { CertificateHost } from "./authority.ts";
 
 const maxNameLength = 200;
@@ -15,6 +16,9 @@ const maxSteps = 1_000;
 /** Times are written in milliseconds; more than a day is a mistake. */
 const maxWaitMs = 86_400_000;
 const maxBodyLength = 1024 * 1024;
+const maxCopies = 10;
+/** A webhook has 64 connections unless the settings say otherwise. */
+const maxHeld = 100;
 
 type Checked = Omit<TestEndpoint, "id" | "createdAt">;
 
@@ -40,6 +44,7 @@ export function checkDraft(
     path,
     steps: steps.length === 0 ? [{ do: "answer", status: 200 }] : steps,
     after: draft.after ?? present?.after ?? "repeat-last",
+    inFrontOf: draft.inFrontOf === undefined ? (present?.inFrontOf ?? null) : draft.inFrontOf,
   };
 }
 
@@ -77,11 +82,55 @@ function findWrong(step: Step): string | null {
   if (!isWait(delayMs)) return "`delayMs` must be from 0 to 86400000 (24 hours).";
   if (!isWait(forMs)) return "`forMs` must be from 0 to 86400000 (24 hours).";
   if (body !== undefined && body.length > maxBodyLength) return "`body` is longer than 1 MB.";
-  return (
-    Object.entries(headers)
-      .map(findWrongHeader)
-      .find((wrong) => wrong !== null) ?? null
-  );
+  const wrongHeader = Object.entries(headers)
+    .map(findWrongHeader)
+    .find((wrong) => wrong !== null);
+  return wrongHeader ?? (step.do === "forward" ? findWrongForward(step) : findForwardMember(step));
+}
+
+const forwardMembers: Record<keyof ForwardMembers, true> = {
+  ...{ to: true, lose: true, loseAs: true, delayAfterMs: true, copies: true, together: true, tamper: true, hold: true, order: true },
+};
+
+function findForwardMember(step: Step): string | null {
+  const given = (Object.keys(forwardMembers) as (keyof ForwardMembers)[]).find((member) => step[member] !== undefined);
+  return given === undefined ? null : `\`${given}\` belongs to a step that does \`forward\`, and this one does \`${step.do}\`.`;
+}
+
+function findWrongForward(step: Step): string | null {
+  const { to, lose, loseAs, delayAfterMs, copies, together, hold, order, times, forMs, status } = step;
+  if (to === undefined || to === "")
+    return "`forward` needs `to`, the full URL of the receiver, for example http://127.0.0.1:3000/webhooks.";
+  const wrongUrl = checkWebhookUrl(to);
+  if (wrongUrl !== null) return `\`to\`: ${wrongUrl}`;
+  if (!isWait(delayAfterMs)) return "`delayAfterMs` must be from 0 to 86400000 (24 hours).";
+  if (copies !== undefined && !(Number.isInteger(copies) && copies >= 1 && copies <= maxCopies))
+    return `\`copies\` must be a whole number from 1 to ${maxCopies}.`;
+  if (hold !== undefined && !(Number.isInteger(hold) && hold >= 2 && hold <= maxHeld))
+    return `\`hold\` must be a whole number from 2 to ${maxHeld}.`;
+  if (together !== undefined && (copies ?? 1) < 2) return "`together` is about copies. Set `copies` to 2 or more, or leave it out.";
+  if (order !== undefined && hold === undefined) return "`order` is about held requests. Set `hold` to how many, or leave it out.";
+  if (forMs !== undefined && hold === undefined)
+    return "`forMs` says how long `hold` waits, and there is no `hold`. To delay, use `delayMs` or `delayAfterMs`.";
+  if (times !== undefined && hold !== undefined && times < hold)
+    return `a step that holds ${hold} requests must serve as many: \`times\` must be at least ${hold}, or left out.`;
+  if (loseAs !== undefined && lose === undefined)
+    return "`loseAs` says how a loss looks. Set `lose` to `answer` or `request`, or leave it out.";
+  if (status === undefined && (step.headers !== undefined || step.body !== undefined))
+    return "`headers` and `body` replace the receiver's answer together with `status`. Set `status`, or leave them out.";
+  return findContradiction(step);
+}
+
+/** What a loss leaves nothing of. */
+function findContradiction({ lose, loseAs, status, delayAfterMs, copies, tamper, hold }: Step): string | null {
+  if (lose === undefined) return null;
+  if (status !== undefined) return `\`lose: "${lose}"\` sends no answer, so \`status\` has no meaning beside it. Leave one of the two out.`;
+  if (loseAs === "timeout" && delayAfterMs !== undefined)
+    return '`loseAs: "timeout"` never answers, so `delayAfterMs` has no meaning beside it. Leave one of the two out.';
+  if (lose !== "request") return null;
+  const unsent = Object.entries({ delayAfterMs, copies, tamper, hold }).find(([, value]) => value !== undefined);
+  if (unsent === undefined) return null;
+  return `\`lose: "request"\` passes nothing on, so \`${unsent[0]}\` has no meaning beside it. Use \`lose: "answer"\` if the receiver should get the request.`;
 }
 
 function isWait(ms: number | undefined): boolean {
@@ -100,6 +149,9 @@ function findWrongHeader([name, value]: [string, string]): string | null {
 
 const ok: Step = { do: "answer", status: 200 };
 
+/** The address is an example, for the user to replace. */
+const passOn: Step = { do: "forward", to: "http://127.0.0.1:3000/" };
+
 /** With a `host`, the fault is the certificate that the HTTPS port shows for that name. */
 export const presets: EndpointPreset[] = [
   preset("always-200", "Always 200", ok),
@@ -113,6 +165,10 @@ export const presets: EndpointPreset[] = [
   preset("drips", "Drips the answer over 10 s", { do: "drip" }),
   preset("slow", "Slow: 200 after 4.5 s", { ...ok, delayMs: 4_500 }),
   preset("redirects", "Redirects", { do: "redirect", status: 302 }),
+  preset("forward", "Passes on to your receiver", passOn),
+  preset("lost-answer", "Passes on, and loses the first answer", { ...passOn, lose: "answer", times: 1 }, passOn),
+  preset("delivered-twice", "Passes on twice", { ...passOn, copies: 2 }),
+  preset("out-of-order", "Passes on two at a time, the second one first", { ...passOn, hold: 2 }),
   certificatePreset("self-signed.localhost", "Self-signed certificate"),
   certificatePreset("expired.localhost", "Expired certificate"),
   certificatePreset("wrong-host.localhost", "Certificate for another host"),

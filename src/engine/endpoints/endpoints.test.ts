@@ -5,7 +5,7 @@ import { askWithNode } from "../../../test/support/foreign-clients.ts";
 import { createEndpointStore, startEndpoints, unwrap } from "../../../test/support/running-endpoints.ts";
 import type { Step } from "../../domain/configuration.ts";
 import type { DestinationId, EndpointId } from "../../domain/ids.ts";
-import type { EndpointDraft } from "../pipeline.ts";
+import type { EndpointDraft } from "../endpoint-pipeline.ts";
 import { presets } from "./endpoint-draft.ts";
 
 const track = (number: number): string =>

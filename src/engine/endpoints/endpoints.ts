@@ -10,27 +10,24 @@ import { isProblem, notFound } from "../../domain/problem.ts";
 import type { Problem } from "../../domain/problem.ts";
 import { matches, Program, type MessageFacts } from "../../domain/program.ts";
 import { drawUnit } from "../../domain/random.ts";
-import type { Clock } from "../clock/clock.ts";
-import type { Holds } from "../clock/activity.ts";
-import type { Changes, Endpoints, EndpointView } from "../pipeline.ts";
+import type { Endpoints, EndpointView } from "../endpoint-pipeline.ts";
+import type { Changes } from "../pipeline.ts";
 import type { ConfigurationStore } from "../store-ports.ts";
 import { urlOf } from "../http-port.ts";
 import type { Authority } from "./authority.ts";
 import { checkDraft, presets } from "./endpoint-draft.ts";
 import { answerJson, createEndpointServer } from "./endpoint-server.ts";
 import type { EndpointRequest } from "./endpoint-server.ts";
+import { createForwarding, type ForwardingOptions } from "./forwarding.ts";
 import { readMessageFacts, ReceivedRequests } from "./received-requests.ts";
 import type { KnownSecret } from "./received-requests.ts";
 import { serveStep } from "./serve-step.ts";
 import type { Serving } from "./serve-step.ts";
 
-export type EndpointsOptions = {
+export type EndpointsOptions = ForwardingOptions & {
   store: Pick<ConfigurationStore, "endpoints" | "insertEndpoint" | "updateEndpoint" | "deleteEndpoint">;
-  clock: Clock;
-  holds: Holds;
   changes: Changes;
   authority: Authority;
-  seed: () => number;
   secrets: () => KnownSecret[];
   host: string;
   port: number;
@@ -40,7 +37,7 @@ export type EndpointsOptions = {
 type RunningEndpoints = Endpoints & {
   /** Rejects with Node's own error when a port is taken. */
   start(): Promise<{ url: string; tlsUrl: string }>;
-  /** Ends all sockets at once. */
+  /** Ends all sockets, once receivers that requests were forwarded to have answered or had their time. */
   stop(): Promise<void>;
   /** Reads the endpoints again, after the store was changed by others. */
   reload(): void;
@@ -60,7 +57,8 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
   const { store, clock, changes, authority, host } = options;
   const all = createRuntimes(options);
   let ports = { port: options.port, tlsPort: options.tlsPort };
-  const server = createEndpointServer({ host, ...ports, authority, receive: createReceive(options, all.byPath) });
+  const forwarding = createForwarding(options);
+  const server = createEndpointServer({ host, ...ports, authority, receive: createReceive(options, forwarding, all.byPath) });
 
   const noteChange = (id: EndpointId): void => changes.note("endpoints", endpointIds.format(id));
 
@@ -132,7 +130,9 @@ export function createEndpoints(options: EndpointsOptions): RunningEndpoints {
       return urls();
     },
     async stop() {
+      await forwarding.drain();
       for (const { serving } of all.byId.values()) for (const each of serving) each.abandon();
+      forwarding.close();
       await server.stop();
     },
     reload() {
@@ -199,6 +199,7 @@ function createRuntimes({ store, secrets }: Pick<EndpointsOptions, "store" | "se
 /** Records each request, and serves it by the program of its endpoint. */
 function createReceive(
   { clock, holds, changes, seed }: EndpointsOptions,
+  forwarding: ReturnType<typeof createForwarding>,
   endpointAt: (path: string) => Runtime | undefined,
 ): (request: EndpointRequest) => void {
   let lastReceived = 0;
@@ -235,6 +236,12 @@ function createReceive(
     if (request.tooLarge) {
       entry.status = 413;
       answerJson(request.response, 413, "too_large", "A test endpoint accepts bodies of up to 1 MB.");
+      return;
+    }
+    if (step?.do === "forward") {
+      const changed = (): void => changes.note("received", endpointIds.format(endpoint.id));
+      const forward = forwarding.forward({ step, endpoint, request, entry, changed, ended: () => forward && serving.delete(forward) });
+      if (forward !== null) serving.add(forward);
       return;
     }
     const answered = (status: number): void => {

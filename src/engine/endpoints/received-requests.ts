@@ -8,7 +8,7 @@ import type { DestinationId, EndpointId, ReceivedRequestId } from "../../domain/
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { MessageFacts } from "../../domain/program.ts";
 import { messageTypes } from "../../domain/states.ts";
-import type { ReceivedRequest } from "../pipeline.ts";
+import type { ForwardedExchange, ReceivedRequest } from "../endpoint-pipeline.ts";
 
 /** Enough to look back over a run; longer histories are searched by message. */
 const maxRequests = 1_000;
@@ -27,15 +27,21 @@ export type NewReceivedRequest = Pick<ReceivedRequest, "id" | "receivedAt" | "tl
   bodyLength: number;
 };
 
-/** The status is set when the head of the answer is sent. */
-type ReceivedEntry = { status: number | null };
+export type ReceivedEntry = {
+  /** Set when the head of the answer is sent. */
+  status: number | null;
+  /** Adds a forwarded request; the caller sets its outcome and its response. */
+  forward(exchange: Omit<ForwardedExchange, "bodyLength">): ForwardedExchange;
+  /** Counts what came back. */
+  answered(exchange: ForwardedExchange): void;
+};
 
-type Entry = ReceivedEntry &
-  Omit<NewReceivedRequest, "status"> & {
-    bytes: number;
-    /** Read at once when the body was cut. */
-    read: Pick<ReceivedRequest, "message" | "signature"> | null;
-  };
+type Entry = NewReceivedRequest & {
+  bytes: number;
+  forwarded: ForwardedExchange[];
+  /** Read at once when the body was cut. */
+  read: Pick<ReceivedRequest, "message" | "signature"> | null;
+};
 
 export class ReceivedRequests {
   /** A ring: entries lie at `#first`, `#first + 1`, … modulo its size, oldest first. */
@@ -56,12 +62,45 @@ export class ReceivedRequests {
     const cut = request.body.byteLength > maxBodyKept;
     const body = cut ? copyOf(request.body.subarray(0, maxBodyKept)) : withoutSlack(request.body);
     const read = cut ? { message: readMessageFacts(request.body), signature: this.#signature(request.rawHeaders, request.body) } : null;
-    const entry: Entry = { ...request, body, read, bytes: body.byteLength + request.path.length + headerBytes(request.rawHeaders) };
+    const bytes = body.byteLength + request.path.length + headerBytes(request.rawHeaders);
+    const entry: Entry = { ...request, body, read, bytes, forwarded: [] };
     this.#bytes += entry.bytes;
     while (this.#count > 0 && (this.#count === maxRequests || this.#bytes > maxBytes)) this.#dropOldest();
     this.#ring[(this.#first + this.#count) % maxRequests] = entry;
     this.#count += 1;
-    return entry;
+    return this.#writable(entry, request.body);
+  }
+
+  #writable(entry: Entry, whole: Uint8Array): ReceivedEntry {
+    return {
+      get status() {
+        return entry.status;
+      },
+      set status(status) {
+        entry.status = status;
+      },
+      forward: (exchange) => {
+        const isSame = Buffer.compare(exchange.body, whole) === 0;
+        const body = isSame ? entry.body : copyOf(exchange.body.subarray(0, maxBodyKept));
+        const forwarded = { ...exchange, body, bodyLength: exchange.body.byteLength };
+        entry.forwarded.push(forwarded);
+        this.#grow(entry, exchange.url.length + (isSame ? 0 : body.byteLength));
+        return forwarded;
+      },
+      answered: (exchange) => {
+        const { response } = exchange;
+        if (response !== null) exchange.response = { ...response, body: copyOf(response.body.subarray(0, maxBodyKept)) };
+        this.#grow(entry, exchange.requestHead.length + (response?.head.length ?? 0) + (exchange.response?.body.byteLength ?? 0));
+      },
+    };
+  }
+
+  /** One that was dropped meanwhile is kept by nobody. */
+  #grow(entry: Entry, bytes: number): void {
+    if (this.#countBelow(entry.id) === this.#count || this.#at(this.#countBelow(entry.id)) !== entry) return;
+    entry.bytes += bytes;
+    this.#bytes += bytes;
+    while (this.#count > 1 && this.#bytes > maxBytes) this.#dropOldest();
   }
 
   list(limit: number, before: ReceivedRequestId | null) {

@@ -8,8 +8,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Step } from "../../domain/configuration.ts";
-import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Holdable, Holds } from "../clock/activity.ts";
+import type { Holds } from "../clock/activity.ts";
+import type { Clock } from "../clock/clock.ts";
+import { answerOf, writeAnswerHead } from "./step-answer.ts";
+import { createWait, type Wait } from "./wait.ts";
 
 /** Twice the documented deadline of five seconds, so that a drip without a duration always times out. */
 const defaultDripMs = 10_000;
@@ -48,7 +50,7 @@ export function serveStep(options: ServeStep): Serving | null {
     act(options, null);
     return null;
   }
-  const wait = createWait(options);
+  const wait = createWait({ tcp: exchange.tcp, ...options });
   exchange.response.once("close", () => wait.cancel());
   if (delayMs === 0) act(options, wait);
   else wait.forMs(delayMs, () => act(options, wait));
@@ -89,6 +91,8 @@ function act(options: ServeStep, wait: Wait | null): void {
     case "reset":
       tcp.resetAndDestroy();
       return;
+    case "forward":
+      throw new Error("A forward is served by the forwarding.");
   }
 }
 
@@ -118,129 +122,9 @@ function drip(options: ServeStep, wait: Wait): void {
   next();
 }
 
-function writeHead(options: ServeStep): Buffer {
-  const { status, headers, hasDate, body } = answerOf(options.step, options.path);
-  const { response } = options.exchange;
-  response.writeHead(status, hasDate ? headers : [...headers, "Date", new Date(options.clock.now()).toUTCString()]);
-  options.answered(status);
+function writeHead({ step, path, clock, exchange, answered }: ServeStep): Buffer {
+  const { response } = exchange;
+  const body = writeAnswerHead({ step, path, response, now: clock.now() });
+  answered(response.statusCode);
   return body;
-}
-
-/** The waits of one step, one after the other. Each starts at the due time of the one before, however late its timer fired. */
-type Wait = {
-  now(): number;
-  until(at: number, run: () => void): void;
-  forMs(ms: number, run: () => void): void;
-  /** Until the client disconnects. */
-  forever(): void;
-  /** Ends a wait before its time. */
-  end(): void;
-  /** Ends a wait after the client disconnected. */
-  cancel(): void;
-};
-
-function createWait({ exchange, clock, holds }: ServeStep): Wait {
-  const { remoteAddress, remotePort } = exchange.tcp;
-  const attempt: Holdable | null = holds.find(remoteAddress, remotePort);
-  let timer: ClockTimer | null = null;
-  let state: "free" | "waiting" | "held" | "over" = "free";
-  let waits = 0;
-  let now = clock.now();
-
-  const hold = (): void => {
-    state = "held";
-    attempt?.hold(now);
-  };
-  const begin = (): void => {
-    state = "waiting";
-    waits += 1;
-    const wait = waits;
-    // One turn later, so that the client has received what was just written before the clock may move.
-    setImmediate(() => {
-      if (state === "waiting" && wait === waits) hold();
-    });
-  };
-  const release = (at: number): void => {
-    // A fast clock can be due before that turn.
-    if (state === "waiting") hold();
-    if (state === "held") attempt?.release(at);
-    if (state !== "over") state = "free";
-    now = at;
-  };
-  const until = (at: number, run: () => void): void => {
-    if (state === "over") return;
-    timer = clock.schedule(at, () => {
-      timer = null;
-      release(at);
-      run();
-    });
-    begin();
-  };
-  const cancel = (): void => {
-    timer?.cancel();
-    timer = null;
-    state = "over";
-  };
-  return {
-    now: () => now,
-    until,
-    forMs: (ms, run) => until(now + ms, run),
-    forever() {
-      if (state !== "over") begin();
-    },
-    end() {
-      release(clock.now());
-      cancel();
-    },
-    cancel,
-  };
-}
-
-type StepAnswer = {
-  path: string;
-  status: number;
-  /** Names and values in turn; `Date` is added to each answer. */
-  headers: string[];
-  hasDate: boolean;
-  body: Buffer;
-};
-
-/** The answer of each step is created once. */
-const answers = new WeakMap<Step, StepAnswer>();
-
-function answerOf(step: Step, path: string): StepAnswer {
-  let answer = answers.get(step);
-  if (answer?.path !== path) {
-    answer = createAnswer(step, path);
-    answers.set(step, answer);
-  }
-  return answer;
-}
-
-/** The bodies of steps that need one and have none. The drip has ten bytes: one a second in 10 s. */
-const standInBody: Partial<Record<Step["do"], Buffer>> = {
-  truncate: Buffer.from("This answer is longer than what will arrive of it.\n"),
-  drip: Buffer.from("drip drip\n"),
-  garbage: Buffer.from([0x00, 0xff, 0xfe, 0x16, 0x03, 0x7f, ...Buffer.from(" this is not HTTP\r\n\r\n")]),
-};
-
-function createAnswer(step: Step, path: string): StepAnswer {
-  const body = step.body === undefined ? (standInBody[step.do] ?? Buffer.alloc(0)) : Buffer.from(step.body);
-  const status = step.status ?? (step.do === "redirect" ? 302 : 200);
-  const headers = Object.entries(step.headers ?? {}).flat();
-  const has = (name: string): boolean => Object.keys(step.headers ?? {}).some((given) => given.toLowerCase() === name);
-  const mayHaveBody = status !== 204 && status !== 304;
-  if (step.do === "redirect" && !has("location")) headers.push("Location", `/${path}?redirected`);
-  if (body.byteLength > 0 && mayHaveBody && !has("content-type")) headers.push("Content-Type", contentType(body));
-  if (mayHaveBody && !has("content-length") && !has("transfer-encoding")) headers.push("Content-Length", String(body.byteLength));
-  return { path, status, headers, hasDate: has("date"), body };
-}
-
-function contentType(body: Buffer): string {
-  try {
-    JSON.parse(body.toString());
-    return "application/json";
-  } catch {
-    return "text/plain; charset=utf-8";
-  }
 }

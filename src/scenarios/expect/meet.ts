@@ -58,28 +58,24 @@ async function meetClaim<Claim extends Counted, Thing>(
 async function meetEffects({ url, command, ...claim }: EffectsClaim, session: Session): Promise<Verdict> {
   const source = command === undefined ? { url: session.requests.fill(url ?? "") } : { command };
   const token = session.requests.fill(claim.token);
+  const effects = claim.times === 1 ? "effect" : "effects";
+  const expected = claim.times === undefined ? "the same state" : `${rangeText(claim.times)} ${effects} of ${claim.token}`;
   try {
     return claim.times === undefined
       ? await meetSame(source, [session.requests.fill(claim.sameAs ?? ""), token], claim.ignore ?? [])
-      : await meetTimes(source, token, claim.times);
+      : { ...(await meetTimes(source, token, claim.times)), expected };
   } catch (error) {
-    const expected = claim.times === undefined ? "the same state" : `${rangeText(claim.times)} effects of ${token}`;
     return { passed: false, expected, actual: error instanceof Error ? error.message : String(error), differences: [], moreDifferences: 0 };
   }
 }
 
-async function meetTimes(source: EffectsSource, token: string, times: Range): Promise<Verdict> {
-  const verdict = {
-    expected: `${rangeText(times)} ${times === 1 ? "effect" : "effects"} of ${token}`,
-    differences: [],
-    moreDifferences: 0,
-  };
+async function meetTimes(source: EffectsSource, token: string, times: Range): Promise<Omit<Verdict, "expected">> {
   const wanted = new Map([[token, typeof times === "number" ? times : (times.atLeast ?? 0)]]);
   const found = (await stableEffects({ ask: () => askEffects(source), wanted })).get(token);
   const { count, found: lines } = found ?? { count: 0, found: [] };
   const shown = lines.slice(0, maxEffects).map(short);
   const actual = `${count} ${count === 1 ? "effect" : "effects"}${count === 0 ? "" : `: ${shown.join(" and ")}`}`;
-  return { ...verdict, passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual };
+  return { passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual, differences: [], moreDifferences: 0 };
 }
 
 /** Once both are stable. */

@@ -175,7 +175,7 @@ const clockClaim = members({
 const effectsClaim = members({
   url: text.optional().describe("Is asked with GET; its answer, text or JSON, says what the receiver has done."),
   command: text.optional().describe("Its standard output says what the receiver has done. Only hookyard run and hookyard/testing run one."),
-  token: name.describe("What each line or array element has that is an effect: a userId, say."),
+  token: name.describe("What each line or array element of an effect contains: a userId, say."),
   times: expectedNumber.optional().describe("How often it took effect."),
   sameAs: name.optional().describe("The part about this other token is the same but for the two tokens, in any order."),
   ignore: z.array(name).optional().describe("With sameAs: members that may differ, such as receivedAt."),

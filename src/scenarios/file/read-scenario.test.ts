@@ -135,7 +135,7 @@ describe("a value that does not fit is shown beside what was expected", () => {
     [`name: A\nsettings: { jitter: maybe }\n${steps}`, '2:21 jitter must be true or false, but it is "maybe".'],
     [
       `name: A\nendpoints:\n  R: { steps: [{ do: hangs }] }\n${steps}`,
-      '3:22 do must be answer, hang, reset, close, truncate, drip, garbage or redirect, but it is "hangs".',
+      '3:22 do must be answer, hang, reset, close, truncate, drip, garbage, redirect or forward, but it is "hangs".',
     ],
     [`name: A\ndestinations:\n  D: {}\n${steps}`, "3:6 webhooks is missing: a list of webhooks."],
     [`name: A\ndestinations:\n  D: { webhooks: [{}] }\n${steps}`, "3:19 A webhook has either an endpoint, by its name, or a url."],

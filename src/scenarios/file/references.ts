@@ -6,7 +6,7 @@ import type { Expectation } from "./expectation-schema.ts";
 import { parseJsonPath, pathWords } from "./json-path.ts";
 import { inOneLine, unknownName } from "./members.ts";
 import type { PostStep, Scenario, ScenarioStep, SendStep } from "./scenario-schema.ts";
-import type { FileDestination, FileEndpoint, FileWebhook } from "./setup-schema.ts";
+import { isUrl, stepsOf, type FileDestination, type FileEndpoint, type FileWebhook } from "./setup-schema.ts";
 import type { FileProblem, Path, PlacedValue } from "./yaml-places.ts";
 
 export function findWrongReferences(scenario: Scenario, file: PlacedValue): FileProblem[] {
@@ -39,6 +39,11 @@ class Check {
   }
 
   setup(): void {
+    const above: string[] = [];
+    for (const [name, endpoint] of Object.entries(this.#scenario.endpoints ?? {})) {
+      this.#forwards(endpoint, above, ["endpoints", name]);
+      above.push(name);
+    }
     for (const [name, destination] of Object.entries(this.#scenario.destinations ?? {}))
       this.#destination(name, destination, ["destinations", name]);
     this.#computed(this.#scenario, []);
@@ -54,7 +59,15 @@ class Check {
       for (const name of Object.keys(audiences)) this.#named("audience", name, [...path, "change", "audiences", name], "name");
       this.#computed({ audiences }, [...path, "change"]);
       for (const name of Object.keys(sources)) this.#named("source", name, [...path, "change", "sources", name], "name");
-      for (const name of Object.keys(endpoints)) this.#named("endpoint", name, [...path, "change", "endpoints", name], "name");
+      for (const [name, endpoint] of Object.entries(endpoints)) {
+        const place = [...path, "change", "endpoints", name];
+        if (this.#named("endpoint", name, place, "name"))
+          this.#forwards(
+            endpoint,
+            this.#names.endpoint.filter((other) => other !== name),
+            place,
+          );
+      }
       for (const [name, destination] of Object.entries(destinations)) {
         const place = [...path, "change", "destinations", name];
         this.#named("destination", name, place, "name");
@@ -67,6 +80,30 @@ class Check {
       const list = Array.isArray(step.expect) ? step.expect : [step.expect];
       for (const [index, one] of list.entries())
         this.#expectation(one, Array.isArray(step.expect) ? [...path, "expect", index] : [...path, "expect"]);
+    }
+  }
+
+  /** `targets` are the endpoints that there are by then. */
+  #forwards(endpoint: FileEndpoint, targets: readonly string[], path: Path): void {
+    const { laneConnections = 1 } = this.#scenario.settings ?? {};
+    for (const [index, { to, hold = 1, mayBeDown }] of stepsOf(endpoint).entries()) {
+      const place = [...path, ...(Array.isArray(endpoint) ? [] : ["steps"]), index];
+      const wrongUrl = to === undefined || !isUrl(to) ? null : checkWebhookUrl(to);
+      if (wrongUrl !== null) this.#problem([...place, "to"], wrongUrl);
+      if (to !== undefined && !isUrl(to) && !targets.includes(to))
+        this.#problem(
+          [...place, "to"],
+          this.#names.endpoint.includes(to)
+            ? `${inOneLine(to)} is not above this endpoint. A forward leads to the full URL of a receiver, or to an endpoint above it.`
+            : `A forward leads to the full URL of a receiver, such as http://127.0.0.1:3000/, or to an endpoint above it. ${unknownName(to, targets)}`,
+        );
+      if (mayBeDown !== undefined && (to === undefined || !isUrl(to)))
+        this.#problem([...place, "mayBeDown"], "mayBeDown goes with a URL in to; an endpoint of this file is always there.");
+      if (hold > laneConnections)
+        this.#problem(
+          [...place, "hold"],
+          `${hold} requests are never in progress together, because a webhook has ${laneConnections} here. Write settings: { laneConnections: ${hold} }.`,
+        );
     }
   }
 
@@ -163,6 +200,10 @@ class Check {
     for (const [subject, claim] of Object.entries(one)) {
       const place = [...path, subject];
       if (claim === undefined) continue;
+      if ("token" in claim) {
+        const wrongUrl = claim.url === undefined ? null : checkWebhookUrl(claim.url);
+        if (wrongUrl !== null) this.#problem([...place, "url"], wrongUrl);
+      }
       if ("of" in claim && claim.of !== undefined) this.#choice(claim.of, [...place, "of"]);
       if ("body" in claim) this.#paths(claim.body, [...place, "body"]);
       if ("response" in claim) this.#paths(claim.response?.body, [...place, "response", "body"]);
@@ -211,6 +252,6 @@ export function sourcesOf({ sources }: Scenario): NonNullable<Scenario["sources"
 
 /** Whether it matters who comes first. */
 function isOrdered(endpoint: FileEndpoint): boolean {
-  const steps = Array.isArray(endpoint) ? endpoint : endpoint.steps;
+  const steps = stepsOf(endpoint);
   return steps.length > 1 || steps[0]?.chance !== undefined;
 }

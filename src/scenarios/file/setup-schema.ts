@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { step as apiStep } from "../../contract/endpoints.ts";
 import { ingestFault as apiFault } from "../../contract/sources.ts";
+import { holdOrders, losses, lossLooks, tamperings } from "../../domain/configuration.ts";
 import { highestStatus } from "../../domain/http-status.ts";
 import { sourceKinds } from "../../domain/states.ts";
 import { duration } from "./matcher.ts";
@@ -73,9 +74,42 @@ const programStep = members({
   headers: headers.optional(),
   body: text.optional(),
   delay: duration.optional().describe("Clock time before the step does what it does."),
-  for: duration.optional().describe("Of hang and drip: clock time for which it lasts."),
+  for: duration
+    .optional()
+    .describe("Of hang and drip: clock time for which it lasts. Of hold: how long the first request waits for the others."),
+  to: text.optional().describe("Of forward: the full URL of the receiver, or the name of an endpoint above this one."),
+  mayBeDown: flag.optional().describe("Of to: do not insist that something listens there before the scenario begins."),
+  lose: oneOf(losses)
+    .optional()
+    .describe(apiStep.shape.lose.description ?? ""),
+  loseAs: oneOf(lossLooks)
+    .optional()
+    .describe(apiStep.shape.loseAs.description ?? ""),
+  delayAfter: duration.optional().describe("Of forward: clock time between the receiver's answer and the answer to the sender."),
+  copies: whole(1, 10)
+    .optional()
+    .describe(apiStep.shape.copies.description ?? ""),
+  together: flag.optional().describe(apiStep.shape.together.description ?? ""),
+  tamper: oneOf(tamperings)
+    .optional()
+    .describe(apiStep.shape.tamper.description ?? ""),
+  hold: whole(2, 100)
+    .optional()
+    .describe(apiStep.shape.hold.description ?? ""),
+  order: oneOf(holdOrders)
+    .optional()
+    .describe(apiStep.shape.order.description ?? ""),
 }).meta({ id: "ScenarioProgramStep" });
 export type ProgramStep = z.output<typeof programStep>;
+
+export function stepsOf(endpoint: FileEndpoint): ProgramStep[] {
+  return Array.isArray(endpoint) ? endpoint : endpoint.steps;
+}
+
+/** Any other text is the name of an endpoint. */
+export function isUrl(to: string): boolean {
+  return to.includes("://");
+}
 
 const program = z.array(programStep, { error: "a list of steps" }).min(1, "a list with at least one step");
 

@@ -31,6 +31,7 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
   const destinations = (await own.call("destinations.list", {})).items.filter(({ id }) => usedDestinations.has(id));
   if (destinations.length < usedDestinations.size) note("A destination has been deleted. Its deliveries are left out.");
 
+  const forwards = (await own.call("endpoints.list", {})).items.filter(({ steps }) => steps.some((step) => step.do === "forward"));
   const sourceNames = uniqueNames(sources);
   const destinationNames = uniqueNames(destinations);
   const endpointNames = new Map<string, string>();
@@ -45,6 +46,10 @@ export async function setupOf(own: ScenarioPipeline, messages: readonly MessageD
           .map((delivery) => ({ messageId, attempts: delivery.attempts.filter(({ webhookUrl }) => webhookUrl === url) })),
       );
       const endpoint = free(destination.webhooks.length === 1 ? name : `${name} ${index + 1}`, new Set(endpointNames.values()));
+      if (forwards.some((one) => one.url === url || one.tlsUrl === url))
+        note(
+          `A test endpoint passed on what went to ${name}. In the scenario, an endpoint answers as the webhook did, and no receiver is asked.`,
+        );
       endpointNames.set(`${destination.id} ${url}`, endpoint);
       endpoints[endpoint] = programOf(attempts, note);
       const certificate = certificateOf(

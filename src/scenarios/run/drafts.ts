@@ -3,7 +3,14 @@
 import type { InputOf } from "../../contract/contract.ts";
 import type { Scenario } from "../file/scenario-schema.ts";
 import type { FileAudienceChange, FileComputedTrait } from "../file/change-schema.ts";
-import type { FileDestination, FileEndpoint, FileFault, FileWebhook, ProgramStep } from "../file/setup-schema.ts";
+import {
+  isUrl,
+  type FileDestination,
+  type FileEndpoint,
+  type FileFault,
+  type FileWebhook,
+  type ProgramStep,
+} from "../file/setup-schema.ts";
 
 export type EndpointAddress = { url: string; tlsUrl: string };
 
@@ -29,23 +36,31 @@ export function writeKeyOf(name: string, number: number): string {
   return `key-${slug === "" ? "source" : slug}-${number}`;
 }
 
-export function endpointChanges(endpoint: FileEndpoint): EndpointChanges {
-  if (Array.isArray(endpoint)) return { steps: endpoint.map(stepOf) };
-  return { steps: endpoint.steps.map(stepOf), ...(endpoint.after === undefined ? {} : { after: endpoint.after }) };
+type AddressOf = (endpoint: string) => EndpointAddress;
+
+export function endpointChanges(endpoint: FileEndpoint, addressOf: AddressOf): EndpointChanges {
+  const changed = (step: ProgramStep) => stepOf(step, addressOf);
+  if (Array.isArray(endpoint)) return { steps: endpoint.map(changed) };
+  return { steps: endpoint.steps.map(changed), ...(endpoint.after === undefined ? {} : { after: endpoint.after }) };
 }
 
-function stepOf({ do: does, delay, for: lasts, ...step }: ProgramStep): EndpointChanges["steps"][number] {
+function stepOf(
+  { do: does, delay, delayAfter, for: lasts, to, mayBeDown: _, ...step }: ProgramStep,
+  addressOf: AddressOf,
+): EndpointChanges["steps"][number] {
   return {
     ...step,
     do: does ?? "answer",
+    ...(to === undefined ? {} : { to: isUrl(to) ? to : addressOf(to).url }),
     ...(delay === undefined ? {} : { delayMs: delay }),
+    ...(delayAfter === undefined ? {} : { delayAfterMs: delayAfter }),
     ...(lasts === undefined ? {} : { forMs: lasts }),
   };
 }
 
 export function destinationChanges(
   { sources, webhooks, ...members }: Partial<FileDestination>,
-  { sourceId, addressOf }: { sourceId: (name: string) => string; addressOf: (endpoint: string) => EndpointAddress },
+  { sourceId, addressOf }: { sourceId: (name: string) => string; addressOf: AddressOf },
 ): DestinationChanges {
   return {
     ...members,
@@ -56,7 +71,7 @@ export function destinationChanges(
   };
 }
 
-function urlOf({ endpoint, certificate, url }: FileWebhook, addressOf: (endpoint: string) => EndpointAddress): string {
+function urlOf({ endpoint, certificate, url }: FileWebhook, addressOf: AddressOf): string {
   if (endpoint === undefined) return url ?? "";
   const address = addressOf(endpoint);
   if (certificate === undefined) return address.url;

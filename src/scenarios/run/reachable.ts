@@ -5,7 +5,7 @@
 
 import { connect } from "node:net";
 import type { ReadScenario } from "../file/read-scenario.ts";
-import type { FileWebhook } from "../file/setup-schema.ts";
+import { isUrl, stepsOf, type FileEndpoint, type FileWebhook } from "../file/setup-schema.ts";
 import type { FileProblem, Path } from "../file/yaml-places.ts";
 
 /** A port of this machine answers at once; one far away gets as long as an attempt has. */
@@ -18,11 +18,20 @@ export async function findUnreachable({ scenario, file }: ReadScenario): Promise
       if (url !== undefined && mayBeDown !== true) urls.push({ url, path: [...path, "webhooks", index, "url"] });
     }
   };
+  const addForwards = (endpoint: FileEndpoint, path: Path): void => {
+    for (const [index, { to, lose, mayBeDown }] of stepsOf(endpoint).entries()) {
+      const isAsked = to !== undefined && isUrl(to) && lose !== "request" && mayBeDown !== true;
+      if (isAsked) urls.push({ url: to, path: [...path, ...(Array.isArray(endpoint) ? [] : ["steps"]), index, "to"] });
+    }
+  };
   for (const [name, { webhooks }] of Object.entries(scenario.destinations ?? {})) add(webhooks, ["destinations", name]);
+  for (const [name, endpoint] of Object.entries(scenario.endpoints ?? {})) addForwards(endpoint, ["endpoints", name]);
   for (const [index, step] of scenario.steps.entries()) {
     if (!("change" in step)) continue;
     for (const [name, { webhooks }] of Object.entries(step.change.destinations ?? {}))
       add(webhooks, ["steps", index, "change", "destinations", name]);
+    for (const [name, endpoint] of Object.entries(step.change.endpoints ?? {}))
+      addForwards(endpoint, ["steps", index, "change", "endpoints", name]);
   }
   const found = await Promise.all(
     urls.map(async ({ url, path }): Promise<FileProblem[]> => {

@@ -17,7 +17,7 @@ export class Requests {
 
   /** With this run's own texts in place of `{{token}}`. Throws a sentence for the user. */
   fill(text: string): string {
-    return text.replace(/\{\{(token\d*|env\.\w+)\}\}/g, (_, name: string) => this.#textOf(name));
+    return text.replace(/\{\{(token\d*|env\.HOOKYARD_\w+)\}\}/g, (_, name: string) => this.#textOf(name));
   }
 
   async take({

@@ -72,7 +72,7 @@ export class Session {
   }
 
   async addEndpoint(name: string, endpoint: FileEndpoint): Promise<AnswerOf<"endpoints.create">> {
-    const made = await this.pipeline.call("endpoints.create", { name, ...endpointChanges(endpoint) });
+    const made = await this.pipeline.call("endpoints.create", { name, ...endpointChanges(endpoint, (other) => this.endpoint(other)) });
     this.#endpoints.set(name, { id: made.id, url: made.url, tlsUrl: made.tlsUrl });
     return made;
   }
@@ -156,7 +156,10 @@ export class Session {
     for (const [name, source] of Object.entries(sources))
       await this.pipeline.call("sources.update", { id: this.sourceId(name), ...sourceChanges(source) });
     for (const [name, endpoint] of Object.entries(endpoints))
-      await this.pipeline.call("endpoints.update", { id: this.endpoint(name).id, ...endpointChanges(endpoint) });
+      await this.pipeline.call("endpoints.update", {
+        id: this.endpoint(name).id,
+        ...endpointChanges(endpoint, (other) => this.endpoint(other)),
+      });
     for (const [name, audience] of Object.entries(audiences)) {
       const { id } = idOf(this.#computed, name);
       await this.pipeline.call("audiences.update", { id, ...audienceChanges(audience, this.#destinationId) });

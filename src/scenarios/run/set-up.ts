@@ -9,7 +9,7 @@ import type { Session } from "./session.ts";
 
 /** Null when all is there. */
 export async function setUp(session: Session, { scenario, file }: ReadScenario): Promise<ScenarioProblem | null> {
-  const things: { path: Path; create: () => Promise<unknown> }[] = [
+  const things: { path: Path; create: () => Promise<unknown>; steps?: Path }[] = [
     ...Object.entries(sourcesOf(scenario)).map(([name, source]) => ({
       path: ["sources", name],
       create: () => session.addSource(name, source),
@@ -17,6 +17,7 @@ export async function setUp(session: Session, { scenario, file }: ReadScenario):
     ...Object.entries(scenario.endpoints ?? {}).map(([name, endpoint]) => ({
       path: ["endpoints", name],
       create: () => session.addEndpoint(name, endpoint),
+      steps: Array.isArray(endpoint) ? [] : ["steps"],
     })),
     ...Object.entries(scenario.destinations ?? {}).map(([name, destination]) => ({
       path: ["destinations", name],
@@ -31,13 +32,21 @@ export async function setUp(session: Session, { scenario, file }: ReadScenario):
       create: () => session.addComputedTrait(name, trait),
     })),
   ];
-  for (const { path, create } of things) {
+  for (const { path, create, steps } of things) {
     try {
       await create();
     } catch (error) {
       if (!(error instanceof CallRefused)) throw error;
-      return { ...file.placeOfName(path), message: error.message };
+      const wrongStep = steps === undefined ? null : stepOf(error.problem.data);
+      const place = wrongStep === null ? file.placeOfName(path) : file.placeOf([...path, ...(steps ?? []), wrongStep]);
+      return { ...place, message: error.message };
     }
   }
   return null;
+}
+
+/** The step of an endpoint's program that was refused. */
+function stepOf(data: unknown): number | null {
+  const step = typeof data === "object" && data !== null && "step" in data ? data.step : null;
+  return typeof step === "number" ? step : null;
 }

@@ -23,6 +23,8 @@ export function endpointsPage(page: Page) {
     move: (number: number) => page.getByRole("button", { name: `Move step ${number}` }),
     setBack: page.getByRole("button", { name: "Rewind to step 1" }),
     received: page.getByRole("grid", { name: "Received requests, newest first" }).locator("[data-request]"),
+    sentOn: page.getByRole("region", { name: "Sent to the receiver" }),
+    cameBack: page.getByRole("region", { name: "Answer of the receiver" }),
     receivedBytes: page.getByRole("group", { name: "Bytes of the request" }),
   };
 }

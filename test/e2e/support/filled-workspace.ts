@@ -9,6 +9,8 @@ export type FilledWorkspace = {
   sourceId: string;
   destinationId: string;
   endpointId: string;
+  /** A webhook behind a fault, and the endpoint in front of it, which has forwarded a request. */
+  behind: { destinationId: string; endpointId: string };
   /** The newest in each state; of those that wait, the one with the most attempts. */
   messages: Partial<Record<MessageState, AnswerOf<"messages.get">>>;
   people: FilledPeople;
@@ -140,7 +142,8 @@ export async function fillWorkspace(inspector: RunningInspector, words: Partial<
     property: Object.keys(properties)[0] ?? "total",
     text: words.answerBody ?? "Łódź",
   });
-  return { sourceId: web.id, destinationId: billing.id, endpointId: flaky.id, messages, people };
+  const behind = await putFault(call, steady.url);
+  return { sourceId: web.id, destinationId: billing.id, endpointId: flaky.id, behind, messages, people };
 }
 
 /** Of several types and users, others in each wave. */
@@ -156,4 +159,13 @@ function calls(userId: string, event: string, properties: Record<string, unknown
       properties: { ...properties, nth },
     };
   });
+}
+
+async function putFault(call: RunningInspector["call"], url: string): Promise<FilledWorkspace["behind"]> {
+  const { id, webhooks } = await call("destinations.create", { name: "Orders", sourceIds: [], webhooks: [{ url }] });
+  await call("destinations.putFault", { id, webhookId: webhooks[0]?.id ?? "", lose: "answer", copies: 2, times: 1 });
+  const endpoint = (await call("endpoints.list", {})).items.find(({ inFrontOf }) => inFrontOf?.destinationId === id);
+  for (const userId of ["ada", "bob"])
+    await fetch(endpoint?.url ?? "", { method: "POST", body: JSON.stringify({ type: "identify", userId }) }).catch(() => undefined);
+  return { destinationId: id, endpointId: endpoint?.id ?? "" };
 }

@@ -63,7 +63,7 @@ export const emptyScreens: readonly Screen[] = [
   { name: "live", place: "/live", reach: (page) => welcomePage(page).sendSample.and(page.locator(":enabled")).waitFor() },
 ];
 
-export function fullScreens({ messages, sourceId, destinationId, endpointId, people }: FilledWorkspace): readonly Screen[] {
+export function fullScreens({ messages, sourceId, destinationId, endpointId, behind, people }: FilledWorkspace): readonly Screen[] {
   const details = (page: Page): Promise<void> => page.getByRole("region", { name: "Message details" }).getByRole("tabpanel").waitFor();
   const attempt = (page: Page): Promise<void> => page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
   const ofState = Object.entries(messages).map(([state, { id }]): Screen => ({
@@ -127,6 +127,23 @@ export function fullScreens({ messages, sourceId, destinationId, endpointId, peo
       reach: async (page) => {
         await endpointsPage(page).step(1).getByRole("button", { expanded: false }).last().click();
         await page.getByRole("textbox", { name: "Only for event" }).waitFor();
+      },
+    },
+    {
+      name: "endpoint-forward",
+      place: `/endpoints/${behind.endpointId}`,
+      reach: async (page) => {
+        await endpointsPage(page).step(1).getByRole("button", { expanded: false }).last().click();
+        await endpointsPage(page).cameBack.getByText("HTTP/1.1 200 OK").waitFor();
+      },
+    },
+    {
+      name: "destination-behind",
+      place: `/destinations/${behind.destinationId}`,
+      reach: async (page) => {
+        await destinationsPage(page).undo.waitFor();
+        await destinationsPage(page).moreOf(1).click();
+        await destinationsPage(page).menuItem("Undo the fault in front of it").waitFor();
       },
     },
     ...["delivery", "retry-profiles", "configuration", "reset", "about"].map((section): Screen => ({

@@ -43,7 +43,7 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
     }
     await call("destinations.update", { id: destination.id, ...changesOf(draft) });
   };
-  const { draft, change, form, drop, attempt } = useDraft(useDrafts, {
+  const { draft, hasDraft, change, form, drop, attempt } = useDraft(useDrafts, {
     id: destination?.id ?? newId,
     before: destination === null ? newDraft(sources.map(({ id }) => id)) : draftOf(destination),
     isSame: (next) => destination !== null && !isChanged(next, destination),
@@ -69,6 +69,7 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
           showsAll={showsAll}
           sources={sources}
           destinationId={destination?.id}
+          saved={hasDraft || destination === null ? undefined : destination}
           hasSharedSecret={destination?.hasSharedSecret ?? false}
           onChange={change}
         />

@@ -10,7 +10,7 @@ import { retriedWords, scheduleWords } from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import type { DestinationDraft, DraftProblems } from "./destination-draft.ts";
+import type { Destination, DestinationDraft, DraftProblems } from "./destination-draft.ts";
 import { HeaderFields, WebhookFields } from "./webhook-fields.tsx";
 
 type DestinationStepsProps = {
@@ -21,12 +21,14 @@ type DestinationStepsProps = {
   sources: AnswerOf<"sources.list">["items"];
   /** Undefined: it does not exist yet. */
   destinationId: string | undefined;
+  /** As it is, when nothing is unsaved: then faults can be put in front of its webhooks. */
+  saved?: Destination | undefined;
   hasSharedSecret: boolean;
   onChange: (changes: Partial<DestinationDraft>) => void;
 };
 
 export function DestinationSteps(props: DestinationStepsProps) {
-  const { draft, problems, showsAll, sources, destinationId, hasSharedSecret, onChange } = props;
+  const { draft, problems, showsAll, sources, destinationId, saved, hasSharedSecret, onChange } = props;
   const entry = useOnce("catalog.list", {}).answer?.items[0];
   const isNew = destinationId === undefined;
   return (
@@ -46,6 +48,7 @@ export function DestinationSteps(props: DestinationStepsProps) {
           webhooks={draft.webhooks}
           problems={problems.webhooks}
           showsAll={showsAll}
+          saved={saved}
           onChange={(webhooks) => onChange({ webhooks })}
         />
       </Step>

@@ -10,17 +10,20 @@ import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { printProgram } from "../endpoints/program-text.ts";
-import type { DraftProblems, WebhookDraft } from "./destination-draft.ts";
+import type { Destination, DraftProblems, WebhookDraft } from "./destination-draft.ts";
+import { Behind, FaultMenu } from "./webhook-fault.tsx";
 
 export function WebhookFields({
   webhooks,
   problems,
   showsAll,
+  saved,
   onChange,
 }: {
   webhooks: readonly WebhookDraft[];
   problems: DraftProblems["webhooks"];
   showsAll: boolean;
+  saved: Destination | undefined;
   onChange: (webhooks: WebhookDraft[]) => void;
 }) {
   const { problem, run } = useAction();
@@ -35,6 +38,7 @@ export function WebhookFields({
             url={webhook.url}
             error={problems[place]?.url ?? null}
             showsAll={showsAll}
+            saved={saved}
             onChange={(url) => onChange(webhooks.with(place, { ...webhook, url }))}
             onRemove={webhooks.length === 1 ? null : () => onChange(webhooks.toSpliced(place, 1))}
             onNewEndpoint={() =>
@@ -66,6 +70,7 @@ type WebhookFieldProps = {
   url: string;
   error: string | null;
   showsAll: boolean;
+  saved: Destination | undefined;
   onChange: (url: string) => void;
   /** Null for the only one. */
   onRemove: (() => void) | null;
@@ -73,10 +78,11 @@ type WebhookFieldProps = {
   onNewEndpoint: () => void;
 };
 
-function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewEndpoint }: WebhookFieldProps) {
+function WebhookField({ number, url, error, showsAll, saved, onChange, onRemove, onNewEndpoint }: WebhookFieldProps) {
   const id = useId();
   const [wasLeft, setWasLeft] = useState(false);
   const endpoints = useLive("endpoints.list", {}).answer?.items ?? [];
+  const webhook = saved?.webhooks[number - 1];
   // An empty field is wrong only when it has been left, or everything is to be saved.
   const shown = url === "" && !wasLeft && !showsAll ? null : error;
   const choices: MenuItem[] = [
@@ -105,7 +111,9 @@ function WebhookField({ number, url, error, showsAll, onChange, onRemove, onNewE
         />
       </span>
       <Menu trigger={<IconButton icon="endpoints" label={`Choose a test endpoint for webhook ${number}`} />} items={choices} />
+      {webhook === undefined ? <span /> : <FaultMenu destination={saved?.id ?? ""} webhook={webhook} number={number} />}
       {onRemove === null ? <span /> : <IconButton icon="close" label={`Remove webhook ${number}`} onClick={onRemove} />}
+      {webhook?.behind === undefined ? null : <Behind destination={saved?.id ?? ""} webhook={webhook} behind={webhook.behind} />}
       <FieldNote id={`${id}-note`} error={shown} />
     </li>
   );

@@ -79,7 +79,11 @@ export function ProgramStepRow(props: ProgramStepProps) {
       <Menu
         trigger={<IconButton icon="more" small label={`More for step ${number}`} />}
         items={[
-          { label: isOpen ? "Close details" : "Delay, share, match, headers, body", icon: "settings", onSelect: onOpen },
+          {
+            label: isOpen ? "Close details" : step.do === "forward" ? "What happens on the way" : "Delay, share, match, headers, body",
+            icon: "settings",
+            onSelect: onOpen,
+          },
           { label: "Duplicate", icon: "copy", onSelect: props.onDuplicate },
           { label: "Move up", icon: "up", disabled: place === 0, onSelect: () => onMove(-1) },
           { label: "Move down", icon: "down", disabled: isLast, onSelect: () => onMove(1) },
@@ -209,9 +213,39 @@ function StepSentence({ step }: { step: ProgramStep }) {
   );
 }
 
+const tamperWords = {
+  body: "with another body",
+  signature: "with a wrong signature",
+  "no-signature": "without its signature",
+  reserialise: "with other bytes of the same JSON",
+};
+
+/** What the receiver gets, and what the sender sees of it. */
+function ForwardEffect({ step, outcome }: { step: ProgramStep; outcome: ReturnType<typeof outcomeOf> }) {
+  const { lose, hold, order, copies = 1, together, tamper, status, delayMs = 0, delayAfterMs = 0 } = step;
+  const receiver = [
+    ...(hold === undefined ? [] : [order === "seeded" ? "in a drawn order" : "in reverse"]),
+    ...(delayMs > 0 ? [`after ${durationText(delayMs)}`] : []),
+    ...(tamper === undefined ? [] : [tamperWords[tamper]]),
+    ...(copies === 1 ? [] : [`${copies} times${together === true ? " at once" : ""}`]),
+  ];
+  const gets =
+    lose === "request"
+      ? "The receiver gets nothing"
+      : `The receiver gets ${hold === undefined ? "it" : `every ${hold}`}${receiver.length === 0 ? "" : ` ${receiver.join(", ")}`}`;
+  const sees = outcome === "success" || outcome === "http_error" ? (status ?? "its answer") : outcome;
+  return (
+    <span className="clip">
+      {gets}; the sender sees {outcome === "success" && status === undefined ? sees : <b className={`tone ${outcome}`}>{sees}</b>}
+      {delayAfterMs > 0 && outcome !== "timeout" ? ` after ${durationText(delayAfterMs)}` : ""}.
+    </span>
+  );
+}
+
 function Effect({ step }: { step: ProgramStep }) {
   const clock = useClock();
   const outcome = outcomeOf(step, deadlineMs);
+  if (step.do === "forward") return <ForwardEffect step={step} outcome={outcome} />;
   const lastsMs =
     (step.delayMs ?? 0) + (step.do === "hang" || step.do === "drip" ? (step.forMs ?? (step.do === "drip" ? usualDripMs : 0)) : 0);
   if (outcome === "timeout") {
@@ -230,7 +264,7 @@ function Effect({ step }: { step: ProgramStep }) {
     );
   }
   if (outcome === "connection_error") {
-    const how: Record<Exclude<ProgramStep["do"], "answer" | "redirect" | "drip">, string> = {
+    const how: Record<Exclude<ProgramStep["do"], "answer" | "redirect" | "drip" | "forward">, string> = {
       reset: "A TCP reset",
       close: "Closed cleanly",
       garbage: "Not HTTP",

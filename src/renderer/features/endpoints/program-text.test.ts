@@ -23,6 +23,24 @@ const examples: [string, ProgramStep[]][] = [
     [{ do: "drip", forMs: 20_000 }, { do: "redirect", status: 308 }, { do: "garbage" }, { do: "truncate", status: 500 }],
   ],
   ["hang", [{ do: "hang" }]],
+  [
+    "forward tamper body copies 3 together later 1.5 s status 503 after 2 s ×2 for track → forward lose answer as timeout → forward hold 4 seeded within 700 ms",
+    [
+      {
+        do: "forward",
+        tamper: "body",
+        copies: 3,
+        together: true,
+        delayAfterMs: 1500,
+        status: 503,
+        delayMs: 2000,
+        times: 2,
+        match: { type: "track" },
+      },
+      { do: "forward", lose: "answer", loseAs: "timeout" },
+      { do: "forward", hold: 4, order: "seeded", forMs: 700 },
+    ],
+  ],
   ["700", [{ do: "answer", status: 700 }]],
 ];
 
@@ -60,6 +78,8 @@ describe("a program as text", () => {
     ["reset for", /requires a message type/],
     ["constructor", /not a step/],
     ['503 "', /“"” is not understood/],
+    ["forward lose all", /“lose all” is not understood. After forward come lose answer/],
+    ["forward later soon", /“later soon” is not understood/],
   ])("%j is refused with a sentence", (text, sentence) => {
     expect(parseProgram(text).problem).toMatch(sentence);
   });
@@ -111,6 +131,17 @@ describe("typing a program that was there before", () => {
       before[1],
     ]);
     expect(typed("reset → 200")).toEqual([{ do: "reset" }, before[1]]);
+  });
+
+  test("a forward keeps its receiver, and a new one has the receiver of the others", () => {
+    const to = "http://127.0.0.1:8080/hook";
+    const forwards: ProgramStep[] = [{ do: "forward", to, status: 503, body: "busy" }, { do: "answer" }];
+    const retyped = (text: string): ProgramStep[] => keepExtras(parseProgram(text).steps ?? [], forwards);
+    expect(retyped("forward status 500 → forward copies 2")).toEqual([
+      { do: "forward", to, status: 500, body: "busy" },
+      { do: "forward", to, copies: 2 },
+    ]);
+    expect(keepExtras([{ do: "forward" }], before)).toEqual([{ do: "forward", to: "http://127.0.0.1:3000/" }]);
   });
 });
 

@@ -7,6 +7,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { stepActions } from "../../../domain/configuration.ts";
 import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
+import { forwardWords, takeForwardWord } from "./forward-text.ts";
 
 export type ProgramStep = AnswerOf<"endpoints.get">["steps"][number];
 
@@ -24,7 +25,8 @@ export function printStep(step: ProgramStep): string {
 }
 
 /** What it does, without for whom and how often. */
-export function printAction({ do: does, status, body, forMs }: ProgramStep): string {
+export function printAction(step: ProgramStep): string {
+  const { do: does, status, body, forMs } = step;
   const odd = status === undefined || status === 200 ? "" : ` ${status}`;
   const size = body === undefined ? "" : ` ${new TextEncoder().encode(body).byteLength.toLocaleString("en-US")} B`;
   switch (does) {
@@ -38,6 +40,8 @@ export function printAction({ do: does, status, body, forMs }: ProgramStep): str
       return `truncate${odd}${size}`;
     case "redirect":
       return `redirect ${status ?? 302}`;
+    case "forward":
+      return `forward ${forwardWords(step)}`.trimEnd();
     default:
       return does;
   }
@@ -116,6 +120,8 @@ function takeWord(step: ProgramStep, rest: string[]): string | null {
   if (lower === "after") return takeDuration(rest, "after", (ms) => (step.delayMs = ms));
   if (lower === "over" && step.do === "drip") return takeDuration(rest, "over", (ms) => (step.forMs = ms));
   if (lower === "for") return takeMatch(step, rest);
+  const forwarding = step.do === "forward" ? takeForwardWord(step, lower, rest) : undefined;
+  if (forwarding !== undefined) return forwarding;
   if (/^[\d.]+%$/.test(lower) || (/^[\d.]+$/.test(lower) && rest[0] === "%")) {
     if (rest[0] === "%") rest.shift();
     const share = Number(lower.replace("%", ""));
@@ -171,6 +177,9 @@ function unquoted(text: string): string {
   }
 }
 
+/** An example, for the user to replace. */
+export const usualReceiver = "http://127.0.0.1:3000/";
+
 /** The steps that were typed, with the headers and bodies of those that were there before. */
 export function keepExtras(typed: readonly ProgramStep[], before: readonly ProgramStep[]): ProgramStep[] {
   const free = before.map((step): ProgramStep | null => step);
@@ -181,10 +190,16 @@ export function keepExtras(typed: readonly ProgramStep[], before: readonly Progr
     free[place] = null;
     return found;
   });
+  const to = before.findLast((step) => step.to !== undefined)?.to;
   return typed.map((step, place) => {
     const kept = same[place] ?? null;
     if (kept !== null) return kept;
     const old = free[place];
+    // A line has no URLs: a forward that is typed leads where the others do.
+    if (step.do === "forward") {
+      const { headers, body } = old?.do === "forward" && step.status !== undefined ? old : {};
+      return { ...step, ...(headers ? { headers } : {}), ...(body ? { body } : {}), to: old?.to ?? to ?? usualReceiver };
+    }
     if (old === null || old === undefined || old.do !== step.do) return step;
     const { headers, body } = { headers: old.headers, body: step.body ?? old.body };
     return { ...step, ...(headers === undefined ? {} : { headers }), ...(body === undefined ? {} : { body }) };

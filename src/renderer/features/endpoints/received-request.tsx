@@ -1,12 +1,13 @@
 /** One received request, byte for byte, with the message and the round that it was. */
 
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { type CodeLook, CodeLookChoice, CodeView } from "../../kit/code-view.tsx";
 import { bytes } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { leadsTo } from "./endpoint-address.ts";
+import { ForwardedExchanges, HeadLine } from "./forwarded-exchanges.tsx";
 import type { Received } from "./step-outcomes.ts";
 
 type Endpoint = AnswerOf<"endpoints.get">;
@@ -61,19 +62,8 @@ export function ReceivedRequest({ request, endpoint }: { request: Received; endp
           }
         />
       </div>
+      {request.forwarded.length > 0 ? <ForwardedExchanges exchanges={request.forwarded} /> : null}
     </>
-  );
-}
-
-function HeadLine({ children }: { children: ReactNode }) {
-  return (
-    <div className="l">
-      <i />
-      <span>
-        {children}
-        <span className="eol">\r\n</span>
-      </span>
-    </div>
   );
 }
 

@@ -6,7 +6,8 @@ import { messageTypes, type MessageType } from "../../../domain/states.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
-import { headerLines, parseHeaderLines, type ProgramStep } from "./program-text.ts";
+import { ForwardDetails, ReceiverField } from "./forward-fields.tsx";
+import { headerLines, parseHeaderLines, usualReceiver, type ProgramStep } from "./program-text.ts";
 import { redirectStatuses, statusOf, statusWords, usualDripMs, usualStatuses } from "./step-outcomes.ts";
 
 type FieldsProps = { step: ProgramStep; number: number; onChange: (step: ProgramStep) => Promise<void> };
@@ -28,7 +29,14 @@ export function StepActionFields({ step, number, onChange }: FieldsProps) {
 }
 
 /** The same step doing something else: what the new action has no use for is left out. */
-function doing({ status, forMs, headers, body, ...step }: ProgramStep, does: ProgramStep["do"]): ProgramStep {
+function doing({ status, forMs, headers, body, times, match, chance, delayMs }: ProgramStep, does: ProgramStep["do"]): ProgramStep {
+  const step = {
+    ...(times === undefined ? {} : { times }),
+    ...(match === undefined ? {} : { match }),
+    ...(chance === undefined ? {} : { chance }),
+    ...(delayMs === undefined ? {} : { delayMs }),
+    ...(does === "forward" ? { to: usualReceiver } : {}),
+  };
   const answers = does === "answer" || does === "truncate" || does === "drip" || does === "redirect";
   const fits = does === "redirect" ? status !== undefined && status >= 300 && status < 400 : status !== undefined;
   return {
@@ -62,6 +70,8 @@ function Values({ step, number, onChange }: FieldsProps): ReactElement {
       return <span className="said muted clip">without a response</span>;
     case "garbage":
       return <span className="said muted clip">bytes that are not HTTP</span>;
+    case "forward":
+      return <ReceiverField step={step} number={number} onChange={onChange} />;
   }
 }
 
@@ -129,11 +139,13 @@ type Change = (step: ProgramStep) => Promise<void>;
 
 /** The rest of a step: its delay, its share, the messages it is for, the headers and body of its answer. */
 export function StepDetails({ step, number, onChange }: { step: ProgramStep; number: number; onChange: Change }) {
-  const hasHead = step.do === "answer" || step.do === "truncate" || step.do === "drip" || step.do === "redirect";
+  const replaces = step.do === "forward" && step.status !== undefined;
+  const hasHead = replaces || step.do === "answer" || step.do === "truncate" || step.do === "drip" || step.do === "redirect";
   return (
     <>
+      {step.do === "forward" ? <ForwardDetails step={step} number={number} onChange={onChange} /> : null}
       <CommitField
-        label="Delay"
+        label={step.do === "forward" ? "Delay before" : "Delay"}
         small
         text={step.delayMs === undefined ? "" : durationText(step.delayMs)}
         placeholder="none"

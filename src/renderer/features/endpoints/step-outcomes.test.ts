@@ -105,6 +105,15 @@ describe("what a delivery makes of a program", () => {
     expect(outlook("503 50 % → 200", { seed: 7 })).toEqual(outlook("503 50 % → 200", { seed: 7 }));
   });
 
+  test("a forward counts as a receiver that answers 200, unless the step says otherwise", () => {
+    expect(words("forward lose answer → forward status 503 → forward later 5 s → forward copies 2")).toEqual([
+      "forward connection_error",
+      "forward status 503 http_error",
+      "forward timeout",
+      "forward success",
+    ]);
+  });
+
   test("jitter moves the times and nothing else", () => {
     const plain = outlook("503 ×3 → 200");
     const moved = outlook("503 ×3 → 200", { jitter: true, seed: 7 });
@@ -128,6 +137,7 @@ const received = (members: Partial<Received>): Received => ({
   status: 200,
   message: { type: null, messageId: null, event: null, userId: null },
   signature: null,
+  forwarded: [],
   ...members,
 });
 
@@ -146,6 +156,11 @@ describe("what happened to a received request", () => {
     ["200 after 6 s", { status: null }, "not answered timeout"],
     ["redirect 308", { did: "redirect", status: 308 }, "redirect 308 http_error"],
     ["truncate", { did: "truncate", status: 200 }, "truncate connection_error"],
+    ["forward lose answer", { did: "forward", status: null }, "lost connection_error"],
+    ["forward lose request as timeout", { did: "forward", status: null }, "lost timeout"],
+    ["forward later 6 s", { did: "forward", status: null }, "no answer timeout"],
+    ["forward", { did: "forward", status: 502 }, "502 http_error"],
+    ["forward", { did: "forward", status: 201 }, "201 success"],
     ["200", { did: "default", step: null, status: 200 }, "200, no step success"],
   ])("%s", (program, members, words) => {
     expect(told(program, members)).toBe(words);

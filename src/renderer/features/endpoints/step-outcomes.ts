@@ -66,7 +66,15 @@ export function outcomeOf(step: ProgramStep, timeoutMs: number): Outcome {
     case "truncate":
     case "garbage":
       return "connection_error";
+    case "forward":
+      return ofForward(step, delayMs, timeoutMs);
   }
+}
+
+/** The receiver is taken to answer 200 at once. */
+function ofForward({ lose, loseAs, delayAfterMs = 0, status }: ProgramStep, delayMs: number, timeoutMs: number): Outcome {
+  if (loseAs === "timeout" || delayMs + delayAfterMs >= timeoutMs) return "timeout";
+  return lose === undefined ? ofStatus(status ?? 200) : "connection_error";
 }
 
 function ofStatus(status: number): Outcome {
@@ -173,6 +181,7 @@ export function didWords(request: Received, steps: readonly ProgramStep[]): stri
   if (did === "default") return `${status ?? 200}, no step`;
   const step = stepOf(request, steps);
   if (did === "answer") return status === null ? "not answered" : String(status);
+  if (did === "forward") return status === null ? (step?.lose === undefined ? "no answer" : "lost") : String(status);
   if (step === null) return did === "redirect" && status !== null ? `redirect ${status}` : did;
   const { body: _, ...shown } = step;
   return printAction(shown);
@@ -181,6 +190,7 @@ export function didWords(request: Received, steps: readonly ProgramStep[]): stri
 export function didOutcome(request: Received, steps: readonly ProgramStep[]): Outcome {
   const { did, status } = request;
   const step = stepOf(request, steps);
+  if (did === "forward" && status !== null) return ofStatus(status);
   if (step !== null && did !== "answer") return outcomeOf(step, deadlineMs);
   if (did === "hang") return "timeout";
   if (status === null) return did === "answer" || did === "drip" ? "timeout" : "connection_error";

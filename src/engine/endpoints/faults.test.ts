@@ -1,0 +1,102 @@
+import { expect, test as base } from "vitest";
+import { outcomeOf, starting, type RunningApp } from "../../../test/support/running-app.ts";
+
+const test = base.extend("start", starting);
+
+async function webhookOf(app: RunningApp) {
+  const [destination] = (await app.call("destinations.list", {})).items;
+  const webhook = destination?.webhooks[0];
+  if (destination === undefined || webhook === undefined) throw new Error("There is no webhook.");
+  return { id: destination.id, webhookId: webhook.id, webhook };
+}
+
+async function placeOf(app: RunningApp) {
+  const { id, webhookId } = await webhookOf(app);
+  return { id, webhookId };
+}
+
+test("a fault is put in front of a webhook, does its work, and is undone", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const receiver = await start.receiver();
+  await app.destination([{ url: receiver.url, headers: { "X-Team": "a" } }, "http://127.0.0.1:9/"]);
+  const { id, webhookId } = await webhookOf(app);
+  const put = await app.call("destinations.putFault", { id, webhookId, lose: "answer", times: 1 });
+  const [endpoint] = (await app.call("endpoints.list", {})).items;
+  expect(put.webhooks).toMatchObject([
+    { id: webhookId, url: endpoint?.url, headers: { "X-Team": "a" }, behind: { endpointId: endpoint?.id, url: receiver.url } },
+    { url: "http://127.0.0.1:9/" },
+  ]);
+  expect(endpoint).toMatchObject({
+    name: `In front of ${new URL(receiver.url).host}`,
+    steps: [
+      { do: "forward", to: receiver.url, lose: "answer", times: 1 },
+      { do: "forward", to: receiver.url },
+    ],
+    inFrontOf: { destinationId: id, webhookId, url: receiver.url },
+  });
+  const message = await app.send();
+  await app.call("clock.advance", { to: "next-due" });
+  const attempts = (await app.delivery(message)).attempts.filter((attempt) => attempt.webhookId === webhookId);
+  expect(attempts.map(outcomeOf)).toEqual(["1: connection_error", "2: success"]);
+  expect(receiver.requests.map(({ headers }) => headers.find(([name]) => name === "X-Team")?.[1])).toEqual(["a", "a"]);
+
+  const undone = await app.call("destinations.undoFault", { id, webhookId });
+  expect(undone.webhooks[0]).toEqual({ id: webhookId, url: receiver.url, headers: { "X-Team": "a" } });
+  expect((await app.call("endpoints.list", {})).items).toEqual([]);
+});
+
+test("an undo works after a restart on other ports, and until then the webhook follows its endpoint", async ({ start }) => {
+  const data = await start.directory();
+  const receiver = await start.receiver();
+  const before = await start.app({ data });
+  await before.destination([receiver.url]);
+  await before.call("destinations.putFault", await placeOf(before));
+  await before.stop();
+  const app = await start.app({ data });
+  const { id, webhookId, webhook } = await webhookOf(app);
+  expect(webhook.url).toBe((await app.call("endpoints.list", {})).items[0]?.url);
+  await app.send();
+  await app.settle();
+  expect(receiver.requests).toHaveLength(1);
+  expect(await app.call("destinations.undoFault", { id, webhookId })).toMatchObject({ webhooks: [{ id: webhookId, url: receiver.url }] });
+});
+
+test("a second fault, an undo of nothing, and a wrong fault are refused", async ({ start }) => {
+  const app = await start.app();
+  await app.destination(["http://127.0.0.1:9/"]);
+  const { id, webhookId } = await webhookOf(app);
+  await expect(app.call("destinations.undoFault", { id, webhookId })).rejects.toThrow("No test endpoint is in front of this webhook.");
+  await expect(app.call("destinations.putFault", { id, webhookId, copies: 11 })).rejects.toThrow("a whole number from 1 to 10");
+  expect((await app.call("endpoints.list", {})).items).toEqual([]);
+  await app.call("destinations.putFault", { id, webhookId });
+  await expect(app.call("destinations.putFault", { id, webhookId })).rejects.toThrow(
+    "is behind the test endpoint In front of 127.0.0.1:9 already",
+  );
+});
+
+test("deleting the endpoint undoes the fault, and a new path is followed", async ({ start }) => {
+  const app = await start.app();
+  await app.destination(["http://127.0.0.1:9/"]);
+  await app.call("destinations.putFault", await placeOf(app));
+  const [endpoint] = (await app.call("endpoints.list", {})).items;
+  const moved = await app.call("endpoints.update", { id: endpoint?.id ?? "", path: "moved" });
+  expect((await webhookOf(app)).webhook.url).toBe(moved.url);
+  await app.call("endpoints.delete", { id: moved.id });
+  expect((await webhookOf(app)).webhook).toMatchObject({ url: "http://127.0.0.1:9/" });
+});
+
+test("an export has the fault, its credentials left out, and an import restores it", async ({ start }) => {
+  const app = await start.app();
+  const url = "http://ada:secret@127.0.0.1:9/hook?token=abc";
+  await app.destination([url]);
+  await app.call("destinations.putFault", await placeOf(app));
+  const plain = await app.call("configuration.export", {});
+  expect(JSON.stringify(plain)).not.toMatch(/secret@|abc/);
+  const whole = await app.call("configuration.export", { secrets: true });
+  const other = await start.app();
+  expect(await other.call("configuration.import", whole)).not.toHaveProperty("missing");
+  const { id, webhookId, webhook } = await webhookOf(other);
+  expect(webhook).toMatchObject({ url: (await other.call("endpoints.list", {})).items[0]?.url, behind: { url } });
+  await other.call("configuration.import", plain);
+  expect(await other.call("destinations.undoFault", { id, webhookId })).toMatchObject({ webhooks: [{ url }] });
+});

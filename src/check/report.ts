@@ -33,7 +33,10 @@ export function summaryText({ checks, score, durationMs, seed }: CheckReport, pa
 export function proofText({ requests, effects, advice }: CheckResult, paint: Paint = plainPaint): string {
   const lines = requests.slice(0, 3).flatMap((request) => requestLines(request, paint));
   for (const { token, wanted, found } of effects.filter((one) => one.found.length !== one.wanted).slice(0, 2))
-    lines.push(`effects of ${token}: ${found.length}, expected ${wanted}`, ...found.slice(0, 4).map((line) => `  ${cut(shown(line), 140)}`));
+    lines.push(
+      `effects of ${token}: ${found.length}, expected ${wanted}`,
+      ...found.slice(0, 4).map((line) => `  ${cut(shown(line), 140)}`),
+    );
   if (advice !== null) lines.push(paint.faint(`Fix: ${fixes[advice].title}. The HTML report has the code.`));
   return lines.map((line) => `              ${line}`).join("\n");
 }

@@ -25,6 +25,10 @@ const commands: Record<string, Command> = {
     summary: "Checks a receiver of yours: answers, signatures, duplicates, lost answers, connections.",
     run: async (options) => (await import("./check-command.ts")).checkCommand(options),
   },
+  explore: {
+    summary: "Searches for the order of events that breaks a receiver of yours.",
+    run: async (options) => (await import("./explore-command.ts")).exploreCommand(options),
+  },
   doctor: {
     summary: "Checks a data directory, even while Hookyard uses it. Changes nothing.",
     run: async (options) => (await import("./data-commands.ts")).doctorCommand(options),

@@ -19,7 +19,7 @@ export type Effects = {
 
 /** How often a receiver is asked until a number is stable, and for how long. */
 const everyMs = 250;
-const atMostMs = 3_000;
+const threeSeconds = 3_000;
 
 /** One question: a receiver that lists its effects needs milliseconds. */
 const answerMs = 5_000;
@@ -33,12 +33,12 @@ const maxAnswer = 16 * 1024 * 1024;
 export function countEffects(text: string, token: string): Effects {
   if (token === "") return { count: 0, found: [] };
   const contains = containing(token);
-  const document = parse(text);
+  const document = parseJson(text);
   const found = document === undefined ? text.split(/\r\n|\r|\n/).filter(contains) : effectsIn(document, contains);
   return { count: found.length, found };
 }
 
-type Contains = (text: string) => boolean;
+export type Contains = (text: string) => boolean;
 
 function containing(token: string): Contains {
   const escaped = token.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
@@ -46,7 +46,7 @@ function containing(token: string): Contains {
   return (text) => pattern.test(text);
 }
 
-function parse(text: string): Json | undefined {
+export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -77,7 +77,7 @@ function isPlain(value: Json): boolean {
   return value === null || typeof value !== "object";
 }
 
-function isMentioned(value: Json, contains: Contains): boolean {
+export function isMentioned(value: Json, contains: Contains): boolean {
   if (Array.isArray(value)) return value.some((element) => isMentioned(element, contains));
   if (isObject(value)) return Object.entries(value).some(([name, member]) => contains(name) || isMentioned(member, contains));
   return contains(String(value));
@@ -152,6 +152,9 @@ type Asking = {
   ask: () => Promise<string>;
   /** For each token, how many effects are still waited for. */
   wanted: ReadonlyMap<string, number>;
+  /** For many tokens there may be a quicker way. */
+  count?: (text: string, token: string) => Effects;
+  atMostMs?: number;
   time?: { now(): number; pause(ms: number): Promise<void> };
 };
 
@@ -161,11 +164,17 @@ const realTime = { now: monotonic, pause: (ms: number) => new Promise<void>((res
  * Asks until two answers in a row have the same numbers and none is below what is wanted, but no longer than three
  * seconds; the last answer counts.
  */
-export async function stableEffects({ ask, wanted, time = realTime }: Asking): Promise<Map<string, Effects>> {
+export async function stableEffects({
+  ask,
+  wanted,
+  count: countIn = countEffects,
+  atMostMs = threeSeconds,
+  time = realTime,
+}: Asking): Promise<Map<string, Effects>> {
   const end = time.now() + atMostMs;
   for (let before: Map<string, Effects> | null = null; ;) {
     const text = await ask();
-    const effects = new Map([...wanted.keys()].map((token) => [token, countEffects(text, token)]));
+    const effects = new Map([...wanted.keys()].map((token) => [token, countIn(text, token)]));
     const isStable = [...effects].every(([token, { count }]) => count === before?.get(token)?.count && count >= (wanted.get(token) ?? 0));
     if (isStable || time.now() + everyMs > end) return effects;
     before = effects;

@@ -43,7 +43,7 @@ export type RequestSpec = {
   connection?: "kept" | "close" | undefined;
   /** So many of the same request, on connections that are open before the first byte is sent. */
   copies?: number | undefined;
-  /** Sent again so many times in all while it is answered 5xx, 408 or 429, or not at all: the caller does that. */
+  /** Sent again so many times in all while it is answered 5xx, 408 or 429, or not at all: see `deliverRequest`. */
   tries?: number | undefined;
   /** Between the copies; at the same time when left out. */
   apartMs?: number | undefined;
@@ -80,6 +80,18 @@ export async function performRequest(wire: Wire, spec: RequestSpec, secret: stri
   };
   const results = spec.copies === undefined ? [await wire.send(request)] : await sendCopies(wire, request, spec);
   return results.map((result) => ({ ...result, spec }));
+}
+
+const betweenTriesMs = 150;
+
+/** With as many tries as it has. Returns the answers to the last. */
+export async function deliverRequest(wire: Wire, spec: RequestSpec, secret: string | null): Promise<Sent[]> {
+  let sent = await performRequest(wire, spec, secret);
+  for (let nth = 1; nth < (spec.tries ?? 1) && sent.every(isRetried); nth += 1) {
+    await pause(betweenTriesMs * nth);
+    sent = await performRequest(wire, spec, secret);
+  }
+  return sent;
 }
 
 async function sendCopies(wire: Wire, request: WireRequest, { copies = 2, apartMs = 0 }: RequestSpec): Promise<WireResult[]> {

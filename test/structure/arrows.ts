@@ -24,6 +24,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   receiver: { rooms: ["engine", "domain"], packages: ["node:*"] },
   check: { rooms: ["receiver", "scenarios", "contract", "engine", "domain"], packages: ["node:*", "yaml"] },
+  explore: { rooms: ["receiver", "scenarios", "engine", "domain"], packages: ["node:*", "yaml", "zod"] },
   api: { rooms: ["contract", "engine", "domain"], packages: ["zod"] },
   "app-errors.ts": { rooms: [], packages: [] },
   "data-directory.ts": { rooms: ["app-errors.ts"], packages: ["node:*"] },
@@ -31,7 +32,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   "assembly.ts": { rooms: ["store", "engine", "domain", "app-errors.ts"], packages: [] },
   "app.ts": { rooms: ["assembly.ts", "api", "check", "scenarios", "store", "engine", "domain"], packages: [] },
   headless: {
-    rooms: ["app.ts", "api", "check", "scenarios", "contract", "engine", "domain", "app-errors.ts", "page-files.ts"],
+    rooms: ["app.ts", "api", "check", "explore", "scenarios", "contract", "engine", "domain", "app-errors.ts", "page-files.ts"],
     packages: ["node:*", "zod"],
   },
   main: {

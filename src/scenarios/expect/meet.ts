@@ -4,9 +4,10 @@
  * expectation is met or that time is over. With `never`, nothing may fit at any such moment.
  */
 
-import { askEffects, stableEffects, type Effects, type EffectsSource } from "../../receiver/effects.ts";
+import { askEffects, stableEffects, type EffectsSource } from "../../receiver/effects.ts";
+import { partAbout, stateOf } from "../../receiver/state.ts";
 import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
-import { isWithin, rangeText } from "../file/matcher.ts";
+import { isWithin, rangeText, type Range } from "../file/matcher.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
 import { audiences, deliveries, messages, requests, attempts } from "./kinds.ts";
@@ -54,24 +55,46 @@ async function meetClaim<Claim extends Counted, Thing>(
 }
 
 /** A receiver that cannot be asked has not met it. */
-async function meetEffects({ url = "", command, token: written, times }: EffectsClaim, session: Session): Promise<Verdict> {
-  const token = session.requests.fill(written);
-  const verdict = {
-    expected: `${rangeText(times)} ${times === 1 ? "effect" : "effects"} of ${written}`,
+async function meetEffects({ url, command, ...claim }: EffectsClaim, session: Session): Promise<Verdict> {
+  const source = command === undefined ? { url: session.requests.fill(url ?? "") } : { command };
+  const token = session.requests.fill(claim.token);
+  const effects = claim.times === 1 ? "effect" : "effects";
+  const expected = claim.times === undefined ? "the same state" : `${rangeText(claim.times)} ${effects} of ${claim.token}`;
+  try {
+    return claim.times === undefined
+      ? await meetSame(source, [session.requests.fill(claim.sameAs ?? ""), token], claim.ignore ?? [])
+      : { ...(await meetTimes(source, token, claim.times)), expected };
+  } catch (error) {
+    return { passed: false, expected, actual: error instanceof Error ? error.message : String(error), differences: [], moreDifferences: 0 };
+  }
+}
+
+async function meetTimes(source: EffectsSource, token: string, times: Range): Promise<Omit<Verdict, "expected">> {
+  const wanted = new Map([[token, typeof times === "number" ? times : (times.atLeast ?? 0)]]);
+  const found = (await stableEffects({ ask: () => askEffects(source), wanted })).get(token);
+  const { count, found: lines } = found ?? { count: 0, found: [] };
+  const shown = lines.slice(0, maxEffects).map(short);
+  const actual = `${count} ${count === 1 ? "effect" : "effects"}${count === 0 ? "" : `: ${shown.join(" and ")}`}`;
+  return { passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual, differences: [], moreDifferences: 0 };
+}
+
+/** Once both are stable. */
+async function meetSame(source: EffectsSource, tokens: readonly [string, string], ignore: readonly string[]): Promise<Verdict> {
+  let answer = "";
+  const ask = async (): Promise<string> => (answer = await askEffects(source));
+  await stableEffects({ ask, wanted: new Map(tokens.map((token) => [token, 0])) });
+  const [expected, actual] = tokens.map((token) => stateOf(partAbout(answer, token), token, ignore));
+  return {
+    passed: expected === actual,
+    expected: short(expected ?? ""),
+    actual: short(actual ?? ""),
     differences: [],
     moreDifferences: 0,
   };
-  const wanted = new Map([[token, typeof times === "number" ? times : (times.atLeast ?? 0)]]);
-  try {
-    const source: EffectsSource = command === undefined ? { url } : { command };
-    const effects = await stableEffects({ ask: () => askEffects(source), wanted });
-    const { count, found }: Effects = effects.get(token) ?? { count: 0, found: [] };
-    const shown = found.slice(0, maxEffects).map((line) => (line.length > maxEffect ? `${line.slice(0, maxEffect)}…` : line));
-    const actual = `${count} ${count === 1 ? "effect" : "effects"}${count === 0 ? "" : `: ${shown.join(" and ")}`}`;
-    return { ...verdict, passed: isWithin(count, times), actual: count > maxEffects ? `${actual} …` : actual };
-  } catch (error) {
-    return { ...verdict, passed: false, actual: error instanceof Error ? error.message : String(error) };
-  }
+}
+
+function short(line: string): string {
+  return line.length > maxEffect ? `${line.slice(0, maxEffect)}…` : line;
 }
 
 /** Enough to see what was done twice. */

@@ -176,10 +176,16 @@ const effectsClaim = members({
   url: text.optional().describe("Is asked with GET; its answer, text or JSON, says what the receiver has done."),
   command: text.optional().describe("Its standard output says what the receiver has done. Only hookyard run and hookyard/testing run one."),
   token: name.describe("What each line or array element of an effect contains: a userId, say."),
-  times: expectedNumber.describe("How often it took effect."),
-}).refine(({ url, command }) => (url === undefined) !== (command === undefined), {
-  error: "Say how to ask the receiver: either url or command.",
-});
+  times: expectedNumber.optional().describe("How often it took effect."),
+  sameAs: name.optional().describe("The part about this other token is the same but for the two tokens, in any order."),
+  ignore: z.array(name).optional().describe("With sameAs: members that may differ, such as receivedAt."),
+})
+  .refine(({ url, command }) => (url === undefined) !== (command === undefined), {
+    error: "Say how to ask the receiver: either url or command.",
+  })
+  .refine(({ times, sameAs }) => (times === undefined) !== (sameAs === undefined), {
+    error: "Say what there has to be: either times or sameAs.",
+  });
 
 const subjects = {
   messages: messagesClaim.optional(),

@@ -83,10 +83,29 @@ describe("what would take long to read is refused at once, in one sentence", () 
     expect("scenario" in readScenario(`name: A\nsteps:\n${step.repeat(4_000)}`, forServing)).toBe(true);
   });
 
+  test("where others wait, no commands run", () => {
+    const claim = "{ effects: { command: cat rows, token: u_1, times: 1 } }";
+    const text = `name: A\nsteps:\n  - command: restart\n  - expect: ${claim}\n  - expect: [{ clock: { elapsed: 0s } }, ${claim}]\n`;
+    expect("scenario" in readScenario(text)).toBe(true);
+    const read = readScenario(text, forServing);
+    expect("problems" in read ? read.problems.map(({ line, column }) => [line, column]) : []).toEqual([
+      [3, 14],
+      [4, 35],
+      [5, 64],
+    ]);
+  });
+
   test("a mapping of 20,000 members is read in time that grows with its size", () => {
     const members = Array.from({ length: 20_000 }, (_, index) => `  s${index}:\n`).join("");
     expect(problemsOf(`name: A\nsources:\n${members}${steps}`)).toEqual([]);
   });
+});
+
+test.each([
+  ["{ effects: { token: u_1, times: 1 } }", "3:24 Say how to ask the receiver: either url or command."],
+  ["{ effects: { url: http://a/, token: u_1 } }", "3:24 Say what there has to be: either times or sameAs."],
+])("what an expectation of effects lacks: %s", (claim, problem) => {
+  expect(problemsOf(expecting(claim))).toEqual([problem]);
 });
 
 describe("an unknown member is answered with the one that was probably meant", () => {

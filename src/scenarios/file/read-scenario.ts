@@ -49,14 +49,17 @@ export function readScenario(
   return refused.length > 0 ? { problems: inOrder(refused) } : checked;
 }
 
+const noCommands = "A command runs only with hookyard run and hookyard/testing.";
+
 /** A text that was pasted into the inspector must not start programs. */
 function commandsIn({ scenario, file }: ReadScenario): FileProblem[] {
   return scenario.steps.flatMap((step, index) => {
+    if ("command" in step) return [{ ...file.placeOf(["steps", index, "command"]), message: noCommands }];
     const list = "expect" in step ? [step.expect].flat() : [];
     return list.flatMap(({ effects }, at) => {
       if (effects?.command === undefined) return [];
       const claim = ["steps", index, "expect", ...("expect" in step && Array.isArray(step.expect) ? [at] : []), "effects", "command"];
-      return [{ ...file.placeOf(claim), message: "A command runs only with hookyard run and hookyard/testing. Here, use a url." }];
+      return [{ ...file.placeOf(claim), message: `${noCommands} Here, use a url.` }];
     });
   });
 }

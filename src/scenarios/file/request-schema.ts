@@ -3,10 +3,12 @@
 import { z } from "zod";
 import { hangUps, signatures } from "../../receiver/request.ts";
 import { members } from "./members.ts";
-import { oneOf, text, whole } from "./setup-schema.ts";
+import { name, oneOf, text, whole } from "./setup-schema.ts";
+
+const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });
 
 const request = members({
-  url: z.url({ protocol: /^https?$/, error: "a full http or https URL" }),
+  url,
   method: text.optional().describe("POST when left out."),
   headers: z.record(z.string(), text).optional(),
   body: text
@@ -29,6 +31,16 @@ const request = members({
     .optional()
     .describe("What each answer has to be: 2xx, anything but 2xx, or anything but a server error or no answer within 5 s."),
 });
+
+const command = members({
+  run: name.describe("For the shell; it has to end with 0 within 30 s. Only hookyard run and hookyard/testing run one."),
+  listens: url.optional().describe("Afterwards, waits until something listens there: 10 s at most."),
+});
+export const commandStep = members({
+  command: z.union([name, command], { error: "a command, or a mapping of run and listens" }),
+  name: text.optional().describe("What the step is for, in the report."),
+}).meta({ id: "ScenarioCommand" });
+export type CommandStep = z.output<typeof commandStep>;
 
 export const requestStep = members({ request, name: text.optional().describe("What the step is for, in the report.") }).meta({
   id: "ScenarioRequest",

@@ -8,7 +8,7 @@ import { members } from "./members.ts";
 import { wantedVerbs } from "./sentences.ts";
 import { destination, endpoint, name, named, oneOf, settings, source, text, whole } from "./setup-schema.ts";
 import { audience, computedTrait, userIds, change, creation } from "./change-schema.ts";
-import { requestStep } from "./request-schema.ts";
+import { commandStep, requestStep } from "./request-schema.ts";
 
 export const callTypes = ["identify", "track", "page", "screen", "group", "alias"] as const;
 
@@ -76,6 +76,11 @@ const lift = members({ lift: userIds.describe("Messages of these suppressed user
 const retry = members({ retry: ofDeliveries, name: stepName });
 const cancel = members({ cancel: ofDeliveries, name: stepName });
 
+const waitStep = members({
+  wait: duration.refine((ms) => ms <= 60_000, { error: "at most 60s" }).describe("Real time, for receivers that are not Hookyard's."),
+  name: stepName,
+});
+
 const expectStep = members({
   expect: z.union([expectation, z.array(expectation).min(1, "a list with at least one expectation")]),
   name: stepName,
@@ -93,12 +98,17 @@ export const verbs = [
   "retry",
   "cancel",
   "request",
+  "command",
+  "wait",
   "expect",
 ] as const;
 export type Verb = (typeof verbs)[number];
-const step = z.union([send, post, advance, changeStep, create, sync, deleteStep, lift, retry, cancel, requestStep, expectStep], {
-  error: wantedVerbs(verbs),
-});
+const step = z.union(
+  [send, post, advance, changeStep, create, sync, deleteStep, lift, retry, cancel, requestStep, commandStep, waitStep, expectStep],
+  {
+    error: wantedVerbs(verbs),
+  },
+);
 
 export const scenarioFile = members({
   name: name.describe("What the scenario shows."),

@@ -2,13 +2,13 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../../engine/deliver/dial.ts";
-import { isAccepted, isCrash, isRetried, performRequest, type RequestSpec, type Sent } from "../../receiver/request.ts";
-import { createWire, pause, type Wire } from "../../receiver/wire.ts";
-import type { RequestStep } from "../file/request-schema.ts";
+import { isAccepted, isCrash, deliverRequest, type RequestSpec, type Sent } from "../../receiver/request.ts";
+import { restart } from "../../receiver/restart.ts";
+import { createWire, type Wire } from "../../receiver/wire.ts";
+import type { CommandStep, RequestStep } from "../file/request-schema.ts";
 
 /** As long as the pipeline waits for a webhook. */
 const timeoutMs = 5_000;
-const betweenTriesMs = 150;
 
 /** The requests of one run: its texts in place of the names in braces, and its kept connections. */
 export class Requests {
@@ -35,11 +35,7 @@ export class Requests {
         : { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.fill(value)])) }),
     };
     const wire = this.#wireTo(this.fill(url));
-    let sent = await performRequest(wire, spec, secret);
-    for (let nth = 1; nth < (spec.tries ?? 1) && sent.every(isRetried); nth += 1) {
-      await pause(betweenTriesMs * nth);
-      sent = await performRequest(wire, spec, secret);
-    }
+    const sent = await deliverRequest(wire, spec, secret);
     const outcome = [...Map.groupBy(sent, answerOf)]
       .map(([answer, those]) => (those.length === 1 ? answer : `${those.length} × ${answer}`))
       .join(", ");
@@ -49,8 +45,16 @@ export class Requests {
     return { outcome, problem };
   }
 
+  /** Connections that it may have ended are not used again. */
+  async runCommand({ command }: CommandStep): Promise<{ outcome: string }> {
+    await restart(typeof command === "string" ? { run: command } : command);
+    this.close();
+    return { outcome: "ended with 0" };
+  }
+
   close(): void {
     for (const wire of this.#wires.values()) wire.close();
+    this.#wires.clear();
   }
 
   #wireTo(url: string): Wire {

@@ -12,6 +12,7 @@ import { defaultSeed, defaultStartAt, verbs, type Scenario } from "../file/scena
 import { rawAt, type FileProblem, type Path } from "../file/yaml-places.ts";
 import { stepPhrase, claimPhrase } from "../report/phrases.ts";
 import type { ScenarioPipeline, RunningPipeline, StartPipeline } from "./pipeline.ts";
+import { pause } from "../../receiver/wire.ts";
 import { Session } from "./session.ts";
 import { setUp } from "./set-up.ts";
 import { findUnreachable } from "./reachable.ts";
@@ -217,6 +218,8 @@ async function act(read: ReadScenario, session: Session, index: number): Promise
       outcome: `${await session.act(() => session.withDeliveries("cancel", (delivery) => choosesDelivery(step.cancel, delivery)))} cancelled`,
     };
   if ("request" in step) return session.requests.take(step);
+  if ("command" in step) return session.requests.runCommand(step);
+  if ("wait" in step) await pause(step.wait);
   if ("expect" in step) return { expectations: await resultsOf(step.expect, { read, session, path: ["steps", index, "expect"] }) };
   return {};
 }

@@ -1,4 +1,4 @@
-/** One check: its sentence, how the requests went, the requests and answers, the effects, the usual mend, and the scenario. */
+/** One check: its sentence, how the requests went, the requests and answers, the effects, the usual fix, and the scenario. */
 
 import { useState, type ReactNode } from "react";
 import type { CheckRequestAnswer, CheckResultAnswer } from "../../../contract/checks.ts";
@@ -177,7 +177,7 @@ function MendCode({ advice }: { advice: Advice }) {
   const { title, code } = fixes[advice];
   const text = code(language);
   return (
-    <section className="mend" aria-label="Fix it">
+    <section className="fix" aria-label="Fix it">
       <div className="section-head">
         <h3>Fix it: {title.charAt(0).toLowerCase() + title.slice(1)}</h3>
         <span className="grow" />
@@ -202,7 +202,7 @@ function MendCode({ advice }: { advice: Advice }) {
 
 function ScenarioText({ id, text }: { id: string; text: string }) {
   return (
-    <section className="mend" aria-label="Scenario">
+    <section className="fix" aria-label="Scenario">
       <div className="section-head">
         <h3>The scenario that shows it again</h3>
         <span className="grow" />

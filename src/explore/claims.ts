@@ -1,0 +1,99 @@
+/** What must hold after a schedule, as expectations of a scenario, and whether it does. */
+
+import { isObject, type Json } from "../domain/json.ts";
+import { countEffects, type Effects, type EffectsSource } from "../receiver/effects.ts";
+import { partAbout } from "../receiver/state.ts";
+import { isWithin, rangeText, type Range } from "../scenarios/file/matcher.ts";
+import type { Exploration } from "./explore-file.ts";
+import type { Schedule } from "./schedule.ts";
+
+/** `{{token}}` in it stands for the run. */
+export type Claim =
+  | { source: EffectsSource; about: string; token: string; times: Range }
+  /** The state is as if the same messages had come once each, in the order of the file. */
+  | { source: EffectsSource; about: string; sameAs: Schedule };
+
+export type Violation = {
+  /** While a schedule is made smaller, it must stay wrong in the same way. */
+  kind: "answer" | "twice" | "never" | "state";
+  text: string;
+};
+
+export function claimsOf({ messages, receiver, always }: Exploration, schedule: Schedule): Claim[] {
+  const sent = [...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : [])))].toSorted((one, other) => one - other);
+  const claims: Claim[] = [];
+  const { effects, state } = receiver;
+  if (effects !== null && always.effects !== "any number") {
+    for (const index of sent) {
+      const message = messages[index];
+      if (message === undefined || message.token === null) continue;
+      const { replaces, timestamp, token, title } = message;
+      const isReplaced = sent.some(
+        (other) => replaces !== null && messages[other]?.replaces === replaces && messages[other].timestamp > timestamp,
+      );
+      const times = isReplaced || always.effects === "at most once" ? { atMost: 1 } : 1;
+      claims.push({ source: effects, about: title, token, times });
+    }
+  }
+  if (effects !== null)
+    for (const { token, times, of } of always.expect)
+      if (of.every((message) => sent.includes(message)))
+        claims.push({ source: effects, about: token.replaceAll("{{token}}-", ""), token, times });
+  if (state !== null && always.sameState)
+    claims.push({ source: state, about: "The end state", sameAs: sent.map((message) => ({ do: "send", message })) });
+  return claims;
+}
+
+export function judgeTimes({ about, times }: Extract<Claim, { times: Range }>, count: number): Violation | null {
+  if (isWithin(count, times)) return null;
+  const least = typeof times === "number" ? times : (times.atLeast ?? 0);
+  return {
+    kind: count < least ? "never" : "twice",
+    text: `${about} took effect ${timesText(count)}, and not ${times === 1 ? "once" : `${rangeText(times)} times`}.`,
+  };
+}
+
+function timesText(count: number): string {
+  return ["never", "once", "twice"][count] ?? `${count} times`;
+}
+
+/** An answer about many runs, cut into the parts about each once, however many tokens are then counted in it. */
+export class Answer {
+  readonly #text: string;
+  readonly #parts = new Map<string, string>();
+  readonly #runOf: (token: string) => string | undefined;
+
+  constructor(text: string, runs: { prefix: string; runOf: (token: string) => string | undefined }) {
+    this.#text = partAbout(text, runs.prefix);
+    this.#runOf = runs.runOf;
+  }
+
+  count(token: string): Effects {
+    return countEffects(this.partAbout(token), token);
+  }
+
+  partAbout(token: string): string {
+    const run = this.#runOf(token);
+    if (run === undefined) return this.#text;
+    const part = this.#parts.get(run) ?? partAbout(this.#text, run);
+    this.#parts.set(run, part);
+    return part;
+  }
+}
+
+/** The members that differ between two states of which nobody did anything differently: ids, and times of arrival. */
+export function changingMembers(one: string, other: string): string[] {
+  try {
+    return differing(JSON.parse(one) as Json, JSON.parse(other) as Json, "");
+  } catch {
+    return [];
+  }
+}
+
+function differing(one: Json, other: Json, name: string): string[] {
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length ? one.flatMap((element, index) => differing(element, other[index] ?? null, name)) : [];
+  if (isObject(one) && isObject(other))
+    return Object.entries(one).flatMap(([member, value]) => differing(value, other[member] ?? null, member));
+  return one === other || name === "" ? [] : [name];
+}

@@ -1,0 +1,150 @@
+/** `hookyard explore`: searches for the schedule that breaks a receiver, writes it as a scenario, and sets the exit code. */
+
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { explore, type Explored } from "../explore/explore.ts";
+import { readExploration, type Exploration } from "../explore/explore-file.ts";
+import { CannotExplore } from "../explore/runner.ts";
+import { scenarioOf } from "../explore/scenario.ts";
+import { scheduleTexts } from "../explore/schedule.ts";
+import { colourPaint, plainPaint, type Paint } from "../scenarios/report/text.ts";
+
+const help = `Usage: hookyard explore FILE [flags]
+
+Searches for the order of events that breaks a receiver. The explore section of the file says what may vary (order, duplicates, copies at
+the same time, lost answers, delays, restarts) and what must always hold. Draws schedules, runs them, and makes the first one that
+fails as small as it can be. Writes it as a scenario, which hookyard run shows again.
+
+  --runs N        So many schedules at most. Default: 1000.
+  --minutes M     For so long at most. Default: 2.
+  --seed N        What is drawn. Default: the file's, or 1.
+  --out DIR       Where the scenario is written. Default: here.
+  --help          This text.
+
+HOOKYARD_SECRET in the environment is the shared secret of the receiver, to sign with.
+Exit code: 0 when every schedule held, 1 when one did not, 2 when it could not run.`;
+
+type Flags = { file: string; runs: number; minutes: number; seed: number | undefined; out: string };
+
+export async function exploreCommand({ args }: { args: string[] }): Promise<number> {
+  const flags = parseExploreFlags(args);
+  if (flags === "help") {
+    process.stdout.write(`${help}\n`);
+    return 0;
+  }
+  if ("wrong" in flags) {
+    process.stderr.write(`${flags.wrong}\n`);
+    return 2;
+  }
+  try {
+    return await search(flags);
+  } catch (error) {
+    if (!(error instanceof CannotExplore)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+}
+
+async function search({ file, out, runs, minutes, seed: given }: Flags): Promise<number> {
+  const paint = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
+  const print = (text: string): void => void process.stdout.write(`${text}\n`);
+  const exploration = await read(file);
+  const seed = given ?? exploration.seed ?? 1;
+  const variable = process.env["HOOKYARD_SECRET"] ?? "";
+  print(`${paint.strong(exploration.name)}  ${exploration.receiver.url}  seed ${seed}`);
+  const explored = await explore({
+    exploration,
+    secret: variable === "" ? null : variable,
+    seed,
+    runs,
+    minutes,
+    onProgress({ schedules, ms }) {
+      if (process.stdout.isTTY) process.stdout.write(`${schedules} schedules, ${Math.round(ms / 1000)} s\r`);
+    },
+    onFailure: ({ number, text }) => print(paint.faint(`Schedule ${number} failed: ${text} Looking for the smallest that does …`)),
+  });
+  print(summary(explored, paint));
+  const { finding } = explored;
+  if (finding === null) return explored.unsteady.length > 0 ? 1 : 0;
+  const text = finding.violations[0]?.text ?? "";
+  const name = `${
+    exploration.name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-|-$/g, "") || "explored"
+  }-seed-${seed}.yaml`;
+  const scenario = scenarioOf({
+    exploration: explored.exploration,
+    schedule: finding.schedule,
+    isSigned: variable !== "",
+    text,
+    seed,
+    number: finding.number,
+    file: name,
+  });
+  const path = join(out, name);
+  await mkdir(out, { recursive: true })
+    .then(() => writeFile(path, scenario))
+    .catch((error: Error) => Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)));
+  print(`\n${paint.bad(`✗ ${finding.violations.map((one) => one.text).join(" ")}`)}`);
+  for (const [index, line] of scheduleTexts(finding.schedule, exploration).entries()) print(`  ${index + 1}. ${line}`);
+  print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${path} shows it again.`)}`);
+  return 1;
+}
+
+async function read(file: string): Promise<Exploration> {
+  const content = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) =>
+    Promise.reject(new CannotExplore(error.code === "ENOENT" ? `${file} was not found.` : `${file} cannot be read: ${error.message}.`)),
+  );
+  const exploration = readExploration(content);
+  if (!("problems" in exploration)) return exploration;
+  throw new CannotExplore(exploration.problems.map(({ line, column, message }) => `${file}:${line}:${column}  ${message}`).join("\n"));
+}
+
+function summary({ notes, schedules, ms, finding, unsteady, coverage }: Explored, paint: Paint): string {
+  const seconds = (ms / 1000).toFixed(1);
+  const perMinute = Math.round((schedules / Math.max(ms, 1)) * 60_000);
+  const { faults, orders } = coverage;
+  const lines = [
+    ...notes,
+    `${schedules} ${schedules === 1 ? "schedule" : "schedules"} in ${seconds} s, ${perMinute} a minute${finding === null ? "" : `, and ${finding.runsToShrink} runs to find the smallest`}.`,
+    `Covered, as fault × message × position: ${faults.map(({ fault, seen, of }) => `${fault} ${seen} of ${of}`).join(", ") || "no faults"}; orders ${orders.seen} of ${orders.of}.`,
+    ...unsteady.map(({ number, text }) => paint.bad(`Schedule ${number} failed, and not again, so no scenario can show it: ${text}`)),
+    ...(finding === null && unsteady.length === 0 ? [paint.good("✓ Every schedule held.")] : []),
+  ];
+  return lines.join("\n");
+}
+
+/** The flags, `help`, or what is wrong with them in one line. */
+export function parseExploreFlags(args: string[]): Flags | "help" | { wrong: string } {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        runs: { type: "string", default: "1000" },
+        minutes: { type: "string", default: "2" },
+        seed: { type: "string" },
+        out: { type: "string", default: "." },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split(/[.\n]/)[0] : "The flags cannot be read";
+    return { wrong: `${reason}. hookyard explore --help lists all flags.` };
+  }
+  const { values, positionals } = parsed;
+  if (values.help) return "help";
+  const [file, ...more] = positionals;
+  if (file === undefined) return { wrong: "hookyard explore needs a file. hookyard explore --help says more." };
+  if (more.length > 0) return { wrong: "hookyard explore takes one file." };
+  const [runs, minutes] = [Number(values.runs), Number(values.minutes)];
+  if (!(Number.isInteger(runs) && runs >= 1 && runs <= 1_000_000)) return { wrong: "--runs needs a whole number from 1 to 1000000." };
+  if (!(minutes > 0 && minutes <= 1440)) return { wrong: "--minutes needs a number above 0, and 1440 at most." };
+  const seed = values.seed === undefined ? undefined : Number(values.seed);
+  if (seed !== undefined && !(/^\d{1,10}$/.test(values.seed ?? "") && seed < 2 ** 31))
+    return { wrong: "--seed needs a whole number below 2147483648." };
+  return { file, runs, minutes, seed, out: values.out };
+}

@@ -235,6 +235,15 @@ test("a full disk has room again when a quarter of a megabyte can be written", (
   expect([troubleWith(50), troubleWith(62), changes, troubleWith(70), changes]).toEqual([true, true, 1, false, 2]);
 });
 
+test("a trial whose row could not be deleted does not keep the next one from ending the trouble", () => {
+  const { db, store, health } = openTestStore();
+  db.exec("INSERT INTO meta VALUES ('tried', 'of the trial before')");
+  store.noteFailure(failing("SQLITE_IOERR_READ"));
+  health.tick();
+  expect(health.trouble).toBeNull();
+  expect(db.prepare("SELECT count(*) FROM meta WHERE key = 'tried'").pluck().get()).toBe(0);
+});
+
 test("only trouble asks for room", () => {
   const { db, health } = openTestStore();
   db.exec("CREATE TRIGGER refuse BEFORE INSERT ON meta WHEN new.key = 'tried' BEGIN SELECT raise(ABORT, 'asked'); END");

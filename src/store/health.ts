@@ -61,7 +61,7 @@ export class StoreHealth {
     this.#db = db;
     this.#file = file;
     this.#beat = db.prepare<[], string>("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'beat' RETURNING value").pluck();
-    this.#tried = db.prepare("INSERT INTO meta VALUES ('tried', hex(zeroblob(?)))");
+    this.#tried = db.prepare("INSERT OR REPLACE INTO meta VALUES ('tried', hex(zeroblob(?)))");
     this.#totalChanges = db.prepare<[], number>("SELECT total_changes()").pluck();
     if (file !== null) this.#mark();
     const paths = file === null ? [] : [file.file, logOf(file.file), `${file.file}-shm`];

@@ -66,8 +66,8 @@ describe("a check of a receiver", () => {
     expect(await receivers.sequence.getAttribute("aria-label")).toMatch(/answer lost.*200.*took effect twice/);
     expect(await receivers.requests.count()).toBeGreaterThan(1);
     expect(await receivers.effectsBox.textContent()).toMatch(/2 with the token, 1 expected.*once.*twice!/);
-    await receivers.mend.getByRole("radio", { name: "Go", exact: true }).click();
-    expect(await receivers.mend.locator("pre").textContent()).toContain("tx.Exec");
+    await receivers.fix.getByRole("radio", { name: "Go", exact: true }).click();
+    expect(await receivers.fix.locator("pre").textContent()).toContain("tx.Exec");
     expect(await page.content()).not.toContain(receiver.secret);
     expect([...(await seriousFindings(page)), ...(await layoutFindings(page))]).toEqual([]);
     await page.setViewportSize({ width: 1100, height: 700 });

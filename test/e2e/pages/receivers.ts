@@ -22,7 +22,7 @@ export function receiversPage(page: Page) {
     requests: open.getByRole("group", { name: /^Request / }),
     sequence: open.getByRole("img"),
     effectsBox: open.locator(".effects"),
-    mend: open.getByRole("region", { name: "Mend it" }),
+    fix: open.getByRole("region", { name: "Fix it" }),
     asScenario: open.getByRole("button", { name: "Run this as a scenario" }),
     again: open.getByRole("button", { name: "Check again" }),
     next: open.getByRole("button", { name: "Next finding" }),

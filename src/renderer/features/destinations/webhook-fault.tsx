@@ -37,15 +37,15 @@ export function FaultMenu({ destination, webhook, number }: { destination: strin
       <Menu
         trigger={<IconButton icon="more" label={`More for webhook ${number}`} />}
         items={[
+          ...(webhook.behind === undefined
+            ? faults.map(({ label, hint, fault }) => ({ label: `Put a fault in front of it: ${label}`, hint, onSelect: () => put(fault) }))
+            : [{ label: "Undo the fault in front of it", icon: "replay" as const, onSelect: undo }]),
+          "line",
           {
             label: "Check this receiver",
             icon: "receivers",
             onSelect: () => go({ view: "receivers", query: { destination, webhook: webhook.id } }),
           },
-          "line",
-          ...(webhook.behind === undefined
-            ? faults.map(({ label, hint, fault }) => ({ label: `Put a fault in front of it: ${label}`, hint, onSelect: () => put(fault) }))
-            : [{ label: "Undo the fault in front of it", icon: "replay" as const, onSelect: undo }]),
         ]}
       />
       <ProblemText error={problem} />

@@ -74,6 +74,9 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
     const database = metaOf(db, "database") as string;
     return { db, health: new StoreHealth(db, { data, file, database }) };
   } catch (error) {
+    // The marker may ask for a log by now, and SQLite may remove the log when the connection closes.
+    const written = readMarker(data);
+    if (written !== null) writeMarker(data, { ...written, hasLog: false });
     db.close();
     throw error;
   }

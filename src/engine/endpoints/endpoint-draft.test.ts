@@ -15,6 +15,7 @@ test("a new endpoint answers 200 for ever, at a path made of its name", () => {
     path: "my-hook",
     steps: [answer],
     after: "repeat-last",
+    inFrontOf: null,
   });
   const paths = ["Łódź Größe", "名前", "--a--b--", "é"].map((name) => checkDraft({ name }, null, free));
   expect(paths).toMatchObject([{ path: "odz-gro-e" }, { path: "endpoint" }, { path: "a-b" }, { path: "e" }]);
@@ -24,9 +25,9 @@ test("a new endpoint answers 200 for ever, at a path made of its name", () => {
 
 test("a change leaves what it does not name", () => {
   const { name, path, steps, after } = present;
-  expect(checkDraft({}, present, () => true)).toEqual({ name, path, steps, after });
+  expect(checkDraft({}, present, () => true)).toEqual({ name, path, steps, after, inFrontOf: null });
   for (const change of [{ name: "New" }, { path: "new/er" }, { steps: [answer] }, { after: "repeat-last" as const }])
-    expect(checkDraft(change, present, free)).toEqual({ name, path, steps, after, ...change });
+    expect(checkDraft(change, present, free)).toEqual({ name, path, steps, after, inFrontOf: null, ...change });
   expect(checkDraft({ steps: [] }, present, free)).toMatchObject({ steps: [answer] });
 });
 

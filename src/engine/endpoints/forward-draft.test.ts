@@ -34,7 +34,7 @@ test("a forward needs the full URL of a receiver", () => {
     message: expect.stringContaining("`forward` needs `to`, the full URL of the receiver"),
   });
   expect(check({ do: "forward", to: "localhost:3000" })).toMatchObject({
-    message: "Step 1: `to`: Write the full URL with http:// or https:// at its start.",
+    message: "Step 1: `to`: Write the full URL, beginning with http:// or https://.",
   });
 });
 

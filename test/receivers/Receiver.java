@@ -66,7 +66,7 @@ public class Receiver {
     static int receive(HttpExchange exchange) throws Exception {
         if (!exchange.getRequestMethod().equals("POST")) return 405;
         byte[] body = exchange.getRequestBody().readAllBytes();
-        if (connections.get() == 0) return 503;
+        if (connections.get() <= 0) return 503;
         int status = handle(exchange, body);
         if (bug.equals("leaks-when-refusing") && status >= 400) connections.decrementAndGet();
         return status;

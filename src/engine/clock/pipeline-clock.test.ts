@@ -65,6 +65,18 @@ describe("after a kill the clock is not behind what it has shown", () => {
     expect(startClock(one).now()).toBeGreaterThanOrEqual(shown);
   });
 
+  test("when the machine's clock was set back while it was paused and moved ahead", async () => {
+    const one = openTestStore();
+    const clock = startClock(one);
+    clock.now();
+    clock.set("paused");
+    await clock.advance({ byMs: 48 * hour });
+    const shown = clock.now();
+    setWall(-hour);
+    clock.set("real");
+    expect(clock.now()).toBeGreaterThanOrEqual(shown);
+  });
+
   test("when the stored time is older than what is on record", () => {
     for (const write of [
       ({ store }: TestStore, at: number) => store.commit([{ ...request([{}]), receivedAt: at }]),

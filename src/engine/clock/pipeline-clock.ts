@@ -121,8 +121,8 @@ export class PipelineClock implements Clock {
     if (this.#standing || this.#mode === "paused") return this.#base;
     const wall = wallClockNow();
     if (wall < this.#wallSeen) {
-      // The wall clock was set back: go on from the time that was shown last.
-      this.#base = this.#shown;
+      // The wall clock was set back: continue from the latest time, which a jump may have moved ahead of what was shown.
+      this.#base = Math.max(this.#base, this.#shown);
       this.#wallBase = wall;
     }
     this.#wallSeen = wall;

@@ -99,6 +99,25 @@ test("what the store refuses is reported and tried again after half a second, an
   expect([sizeOf(app), app.said()]).toEqual([0, ["u0", "u0", "u1", "u1", "u2", "u2"]]);
 });
 
+test("a store that cannot be read when it is tried again is reported and asked once more", async () => {
+  const app = startFailing();
+  await app.audiences.create(live);
+  await app.send(["ada"]);
+  app.db.exec("ALTER TABLE computed_values RENAME TO elsewhere");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  app.clock.advanceBy(day);
+  await app.activity.whenQuiet();
+  const before = app.reported.length;
+  vi.advanceTimersByTime(500);
+  expect([app.reported.length, app.clock.scheduled()]).toEqual([before + 1, []]);
+  app.db.exec("ALTER TABLE elsewhere RENAME TO computed_values");
+  vi.advanceTimersByTime(500);
+  expect(app.clock.scheduled()).toHaveLength(1);
+  app.clock.advanceBy(0);
+  await app.activity.whenQuiet();
+  expect(sizeOf(app)).toBe(0);
+});
+
 test("a stop ends it between two slices, and while it waits for another try", async () => {
   const app = startFailing();
   await app.audiences.create(live);

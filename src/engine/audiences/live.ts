@@ -120,16 +120,30 @@ export class Rechecks {
       .then(
         () => {
           this.#running = null;
-          if (!this.#stopped) this.start();
+          this.#resume();
         },
         (error: unknown) => {
           this.#running = null;
-          if (this.#stopped) return;
-          this.#options.report(error);
-          this.#retry = startTimer(retryMs, () => this.start());
+          this.#retryAfter(error);
         },
       )
       .finally(() => work.end());
+  }
+
+  /** The store may refuse to say when the next one is due. */
+  #resume(): void {
+    if (this.#stopped) return;
+    try {
+      this.start();
+    } catch (error) {
+      this.#retryAfter(error);
+    }
+  }
+
+  #retryAfter(error: unknown): void {
+    if (this.#stopped) return;
+    this.#options.report(error);
+    this.#retry = startTimer(retryMs, () => this.#resume());
   }
 
   async #run(): Promise<void> {

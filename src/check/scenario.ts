@@ -25,17 +25,14 @@ export function scenarioOf({ check, detail, probe, options }: Failed): string {
   // A report is passed on, so its scenarios have no credentials either.
   const url = urlWithoutCredentials(options.url);
   const effects = given !== null && "url" in given ? { url: urlWithoutCredentials(given.url) } : given;
-  const isEffect = check.answers === "any";
   const sent = probe.sent.filter(({ nthTry, nthCopy }) => nthTry === 0 && nthCopy === 0).slice(0, maxSteps);
   const steps: object[] = sent.map((one) => ({
     request: requestOf(one, { url, headers, names: probe.names, answers: check.answers ?? "2xx" }),
   }));
-  const counted = [...probe.found].filter(
-    ([token, { wanted }]) => isEffect && wanted === 1 && sent.some(({ tokens }) => tokens.includes(token)),
-  );
+  const counted = [...probe.found].filter(([token]) => sent.some(({ tokens }) => tokens.includes(token)));
   if (effects !== null)
-    for (const [token] of counted)
-      steps.push({ expect: { effects: { ...effects, token: `{{${probe.names.get(token) ?? token}}}`, times: 1 } } });
+    for (const [token, { wanted }] of counted)
+      steps.push({ expect: { effects: { ...effects, token: `{{${probe.names.get(token) ?? token}}}`, times: wanted } } });
   const usesSecret = sent.some(({ spec }) => spec.signature !== undefined && spec.signature !== "missing");
   const variables = [...(usesSecret ? ["HOOKYARD_SECRET=…"] : []), ...Object.keys(headers).map((name) => `${variableOf(name)}=…`)];
   const command = [...variables, "hookyard run", `${check.id}.yaml`].join(" ");
@@ -62,7 +59,9 @@ function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing
     ...(Object.keys(own).length === 0 ? {} : { headers: own }),
     body: withNames(body, names),
     ...(rest.otherBody === undefined ? {} : { otherBody: withNames(rest.otherBody, names) }),
-    ...(answers === "any" || spec.hangUp !== undefined ? {} : { answers }),
+    ...(answers === "any" || spec.hangUp !== undefined
+      ? {}
+      : { answers: answers === "refused" && spec.signature === "valid" ? "2xx" : answers }),
   };
 }
 

@@ -108,6 +108,7 @@ describe("the command", () => {
 describe("a failed check as a scenario", () => {
   test.each([
     ["node: signature-prefix", "signature-truncated"],
+    ["node: signature-cache", "signature-of-other-body"],
     ["node: body-limit", "big"],
     ["node: unknown-type-crash", "unknown-type"],
     ["node: second-request-reset", "keep-alive"],

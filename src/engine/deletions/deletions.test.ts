@@ -193,6 +193,30 @@ test("what the store refuses is told to the caller, cannot be deleted, and goes 
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a request whose state cannot be read afterwards leaves no work open, and is looked for again", async () => {
+  const one = startDeletions();
+  const { usersToDelete, unfinishedDeletions } = one.store;
+  // It is read once when the request is made, and then by its run.
+  let reads = 0;
+  one.store.usersToDelete = (...asked) => {
+    reads += 1;
+    if (reads > 1) throw new Error("no file");
+    return usersToDelete(...asked);
+  };
+  await expect(one.create(users(3))).rejects.toThrow("no file");
+  expect(one.activity.isQuiet(true)).toBe(true);
+  one.store.usersToDelete = usersToDelete;
+  one.store.unfinishedDeletions = () => {
+    throw new Error("no list");
+  };
+  vi.advanceTimersByTime(500);
+  expect(one.reported).toEqual([new Error("no list")]);
+  one.store.unfinishedDeletions = unfinishedDeletions;
+  vi.advanceTimersByTime(500);
+  await one.activity.whenQuiet();
+  expect(one.left()).toBe(0);
+});
+
 test("a request that cannot be stored suppresses nobody", async () => {
   const one = startDeletions();
   one.db.exec("CREATE TRIGGER refuse BEFORE INSERT ON suppressions WHEN NEW.user_id = 'u1' BEGIN SELECT RAISE(ABORT, 'no room'); END");

@@ -224,14 +224,22 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
       throw error;
     } finally {
       running.delete(id);
-      if (!stopped) states.note(id);
-      work.end();
+      try {
+        if (!stopped) states.note(id);
+      } finally {
+        work.end();
+      }
     }
   }
 
   function resume(): void {
     retry = null;
-    for (const id of store.unfinishedDeletions()) if (!running.has(id)) run(id).catch(report);
+    try {
+      for (const id of store.unfinishedDeletions()) if (!running.has(id)) run(id).catch(report);
+    } catch (error) {
+      report(error);
+      retry = startTimer(retryMs, resume);
+    }
   }
 
   return {

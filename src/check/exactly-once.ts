@@ -221,9 +221,10 @@ export const exactlyOnceChecks: Check[] = [
     run: (probe) =>
       checkRetryAfter(
         probe,
-        [100, 300, 1_000].map((waitMs) => ({
+        // Clearly before and clearly after its answer: at that moment itself, chance would decide.
+        [0.4 * probe.receiver.usualMs, 1.5 * probe.receiver.usualMs + 300, 1.5 * probe.receiver.usualMs + 1_000].map((waitMs) => ({
           hangUp: "without-reading",
-          waitMs: Math.max(waitMs, Math.round(probe.receiver.usualMs / 2)),
+          waitMs: Math.round(waitMs),
         })),
         "its answer came too late",
       ),

@@ -70,14 +70,12 @@ describe("the window", () => {
     const desktop = start();
     const { page, problems } = await desktop.page();
     await page.getByRole("group", { name: "The clock" }).waitFor();
-    const asked = desktop.overPorts().find((message) => message.from === "page" && message["name"] === "about.get");
-    expect(desktop.overPorts()).toContainEqual({
-      from: "host",
-      id: asked?.["id"],
-      status: 200,
-      body: expect.objectContaining({ ingestUrl: expect.any(String) }),
-    });
-    expect(desktop.overPorts()).toContainEqual({ from: "page", watch: expect.any(Number), after: null });
+    const isAsked = (message: { from?: unknown; name?: unknown }): boolean => message.from === "page" && message["name"] === "about.get";
+    await expect.poll(() => desktop.overPorts().some(isAsked)).toBe(true);
+    const asked = desktop.overPorts().find(isAsked);
+    const answer = { from: "host", id: asked?.["id"], status: 200, body: expect.objectContaining({ ingestUrl: expect.any(String) }) };
+    await expect.poll(() => desktop.overPorts()).toContainEqual(answer);
+    await expect.poll(() => desktop.overPorts()).toContainEqual({ from: "page", watch: expect.any(Number), after: null });
 
     const before = desktop.overPorts().length;
     await page.reload();

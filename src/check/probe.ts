@@ -43,7 +43,7 @@ export class Probe {
   readonly check: string;
   readonly receiver: Receiver;
   readonly sent: Recorded[] = [];
-  /** What the scenario of a failure writes in place of texts that a new run needs anew. */
+  /** What the scenario of a failure writes instead of texts that each run draws again. */
   readonly names = new Map<string, string>();
   /** What was wanted of each token, and found last. */
   readonly found = new Map<string, { wanted: number; found: string[] }>();

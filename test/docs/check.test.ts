@@ -40,6 +40,7 @@ test("the wrong receiver fails the checks that its table names", async () => {
   expect(named).toHaveLength(5);
   const report = await reportOn("wrong");
   expect([...idsOf(report, "fail"), ...idsOf(report, "warn")]).toEqual(expect.arrayContaining(named));
+  expect(report.checks.find(({ id }) => id === "duplicate")).toMatchObject({ brief: "took effect twice", advice: "idempotency" });
 });
 
 test("the right receiver fails none, and gets the two warnings", async () => {

@@ -1,6 +1,6 @@
 /** What the follower does when something is wrong, and how others wait for it. */
 
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Activity } from "../../src/engine/clock/activity.ts";
 import { Follower, type FollowerOptions } from "../../src/engine/profiles/follower.ts";
 import { monotonic } from "../../src/engine/real-time.ts";
@@ -19,12 +19,13 @@ beforeEach(() => {
   noted = [];
   return () => follower.stop();
 });
+afterEach(() => void vi.useRealTimers());
 
 /** Follows; what it does to profiles is told to `onApplied` as well. */
-function start(onApplied: FollowerOptions["onApplied"] = () => {}): Follower {
+function start(onApplied: FollowerOptions["onApplied"] = () => {}, now = monotonic): Follower {
   follower = new Follower({
     store: one.store,
-    clock: { monotonic },
+    clock: { monotonic: now },
     activity,
     changes: {
       note() {},
@@ -134,49 +135,46 @@ test("a store that refuses is told to who waits, tried again, and nothing is los
 });
 
 test("while others need the event loop, profiles take little of it; when they do not, they take what there is", async () => {
-  for (let n = 0; n < 10; n += 1) commit(...Array.from({ length: 1000 }, (_, user) => bought(`user ${n} ${user}`)));
-  let inSlices = 0;
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let nowMs = 0;
+  let turns = 0;
+  /** The turn of the event loop and the moment of each slice. */
+  const slices: { turn: number; at: number }[] = [];
   const { atomically } = one.store;
   one.store.atomically = (write) => {
-    const startedAt = monotonic();
-    const result = atomically(write);
-    inSlices += monotonic() - startedAt;
-    return result;
+    slices.push({ turn: turns, at: nowMs });
+    return atomically(write);
   };
-  start();
-  /** Of the event loop, while others do this at each turn of it. */
-  const shareWhile = async (goesOn: () => boolean, turn: () => void): Promise<number> => {
-    const before = inSlices;
-    const startedAt = monotonic();
-    while (goesOn()) {
-      turn();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return (inSlices - before) / (monotonic() - startedAt);
+  const nextTurn = async (): Promise<void> => {
+    turns += 1;
+    await new Promise((resolve) => setImmediate(resolve));
   };
-  const forMs = (ms: number): (() => boolean) => {
-    const startedAt = monotonic();
-    return () => monotonic() - startedAt < ms;
+  const commitMany = (): void => {
+    for (let n = 0; n < 10; n += 1) commit(...Array.from({ length: 1000 }, (_, user) => bought(`user ${n} ${user}`)));
   };
-  const busyTurn = (): void => {
-    for (const goesOn = forMs(5); goesOn(););
+
+  commitMany();
+  start(
+    () => {},
+    () => nowMs,
+  );
+  for (let ms = 0; ms < 900; ms += 5) {
     follower.noteOthers();
-  };
+    await nextTurn();
+    nowMs += 5;
+    vi.advanceTimersByTime(5);
+  }
+  expect(slices.length).toBeGreaterThan(5);
+  const rests = slices.slice(1).map(({ at }, n) => at - (slices[n]?.at ?? 0));
+  expect(Math.min(...rests)).toBeGreaterThanOrEqual(100);
 
-  await shareWhile(() => inSlices === 0, busyTurn);
-  const crowded = await shareWhile(forMs(900), busyTurn);
-  expect(crowded).toBeGreaterThan(0);
-  expect(crowded).toBeLessThan(0.25);
-  expect(one.store.followed().upTo).toBeLessThan(10_000);
-
-  const soFar = inSlices;
-  await shareWhile(
-    () => inSlices === soFar,
-    () => {},
-  );
-  const alone = await shareWhile(
-    () => one.store.followed().upTo < 10_000,
-    () => {},
-  );
-  expect(alone).toBeGreaterThan(0.5);
+  commitMany();
+  follower.kick();
+  nowMs += 100;
+  vi.advanceTimersByTime(100);
+  const alone = slices.length;
+  while (one.store.followed().upTo < 20_000) await nextTurn();
+  const taken = slices.slice(alone).map(({ turn }) => turn);
+  expect(taken.length).toBeGreaterThan(2);
+  expect(taken).toEqual(taken.map((_, n) => (taken[0] ?? 0) + n));
 });
